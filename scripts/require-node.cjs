@@ -6,23 +6,13 @@ var fs = require('fs');
 var path = require('path');
 
 var needed = 24;
+var version = process.version;
+var remedy = 'Run it through npm (`npm start`), which brings its own, or install Node 24';
 // npm skips the set-up that goes before a script when the user's `ignore-scripts` is on.
-var remedy = process.env.npm_lifecycle_event
-  ? 'Run `npm run setup`, which brings its own'
-  : 'Run it through npm (`npm start`), which brings its own';
+if (process.env.npm_lifecycle_event) remedy = 'Run `npm run setup`, which brings its own, or install Node 24';
 
 if (Number(process.versions.node.split('.')[0]) < needed) {
-  stop(
-    'Reveille needs Node ' +
-      needed +
-      ' or newer; this is ' +
-      process.version +
-      '. ' +
-      remedy +
-      ', or install Node ' +
-      needed +
-      '.',
-  );
+  stop('Reveille needs Node ' + needed + ' or newer; this is ' + version + '. ' + remedy + '.');
 }
 
 if (!fs.existsSync(path.join(__dirname, '..', 'node_modules'))) {
