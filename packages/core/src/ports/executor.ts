@@ -1,0 +1,89 @@
+import type { AgentType, ErrorClass, RunId, SessionId, Task, TaskId } from '@reveille/protocol';
+
+/** What is handed to an agent at the start of a turn. The ids are inside the text too, so that its history shows them. */
+export interface TurnInput {
+  readonly turn: number;
+  readonly text: string;
+  readonly messages: readonly string[];
+}
+
+export interface StartSpec {
+  readonly task: Task;
+  readonly run: RunId;
+  readonly epoch: number;
+  readonly session: SessionId;
+  readonly agent: AgentType;
+  /** Token of the agent's own session to go on with, if there is one. */
+  readonly resume: string | null;
+  readonly workspace: Workspace;
+  /** Facts about the agent, in order. Never called after `closed` resolved. */
+  readonly report: (event: ExecutorEvent) => void;
+}
+
+/**
+ * What an executor says of its agent. A failure is an event, never an exception. `exited` is the last one, on
+ * every path.
+ */
+export type ExecutorEvent =
+  | { readonly type: 'started'; readonly identity: string | null; readonly resume: string | null }
+  | { readonly type: 'output'; readonly text: string }
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly digest: string }
+  | { readonly type: 'tool_end'; readonly id: string; readonly failed: boolean; readonly news: boolean }
+  | { readonly type: 'file_touched'; readonly path: string }
+  | { readonly type: 'usage'; readonly id: string; readonly tokens: number; readonly usd: number }
+  | { readonly type: 'turn_ended'; readonly turn: number; readonly lastWords: string }
+  | { readonly type: 'failed'; readonly class: ErrorClass; readonly message: string }
+  | { readonly type: 'exited'; readonly detail: string };
+
+/** Whether a resumed agent's history holds a message: it does, it does not, or nobody can say (MBX3). */
+export type Seen = 'yes' | 'no' | 'unknown';
+
+/** One live agent. */
+export interface Agent {
+  /** Begins a turn. Only called when none is open. */
+  turn(input: TurnInput): void;
+  /** Offers more input to the open turn at its next pause point. `refused`: it was not and will not be handed over. */
+  steer(input: TurnInput): Promise<'taken' | 'refused'>;
+  /** Ends the open turn, keeps the agent. */
+  interrupt(): void;
+  seen(messages: readonly string[]): Promise<ReadonlyMap<string, Seen>>;
+  /** Ask, abort, kill (EXE4). Resolves when nothing of it lives. */
+  stop(reason: string): Promise<void>;
+}
+
+export interface Executor {
+  readonly steers: boolean;
+  start(spec: StartSpec): Agent;
+  /** Ends what an earlier life left running under this identity. Resolves when nothing of it lives. */
+  reap(identity: string): Promise<void>;
+}
+
+/** The executors by backend. */
+export interface Executors {
+  backends(): readonly string[];
+  get(backend: string): Executor | undefined;
+}
+
+/** The agent definitions that exist; core only asks by name. */
+export interface Agents {
+  names(): readonly string[];
+  /** The agent's last message is its report: it cannot or need not call a tool for it (SUB6). */
+  reportsByLastMessage?(agent: AgentType): boolean;
+}
+
+/** Where a run works. The room that owns checkouts implements it; `none` is for agents that need no files. */
+export interface Workspace {
+  readonly path: string;
+  readonly branch: string;
+}
+export interface Workspaces {
+  open(task: Task, run: RunId): Promise<Workspace>;
+  /** Before the end is committed: leftovers are committed and counted. May be called again after a crash. */
+  collect(task: Task, run: RunId): Promise<WorkDone | null>;
+  close(task: TaskId): Promise<void>;
+}
+export interface WorkDone {
+  readonly worktree: string;
+  readonly branch: string;
+  readonly files: readonly { readonly path: string; readonly insertions: number; readonly deletions: number }[];
+}

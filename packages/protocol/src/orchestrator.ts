@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { BudgetLimits, type Amounts } from './budget.ts';
+import type { ReveilleEvent } from './event.ts';
+import { PlanId, RequestId, SessionId, TaskId, type CallId, type MessageId, type RunId } from './ids.ts';
+import type { Message } from './message.ts';
+import { LENGTHS, PlanTaskInput, type Plan, type PlanInput } from './plan.ts';
+import type { Request } from './request.ts';
+import type { Run, RunEnd } from './run.ts';
+import type { Session, SessionKind } from './session.ts';
+import type { Task } from './task.ts';
+
+/** Who calls, from the credential of the connection, never from an argument (ID3). */
+export type Caller =
+  | { readonly kind: 'worker'; readonly session: SessionId; readonly run: RunId; readonly epoch: number }
+  | { readonly kind: 'session'; readonly session: SessionId }
+  | { readonly kind: 'person'; readonly name: string };
+
+const text = z.string().max(LENGTHS.text);
+
+export const SpawnInput = z.strictObject({
+  agentType: z.string().max(120).optional(),
+  prompt: z.string().min(1).max(LENGTHS.prompt),
+  name: z.string().trim().min(1).max(LENGTHS.name).optional(),
+  expectedOutput: z.string().max(LENGTHS.prompt).optional(),
+  resultSchema: z.record(z.string(), z.unknown()).optional(),
+  model: z.string().max(120).optional(),
+  targetFiles: z.array(z.string().min(1).max(4_096)).max(LENGTHS.files).default([]),
+  /** The same key again returns the same child (SUB1). */
+  key: z.string().min(1).max(LENGTHS.name).optional(),
+  budget: BudgetLimits.optional(),
+});
+export type SpawnInput = z.input<typeof SpawnInput>;
+
+export const AwaitInput = z.strictObject({
+  taskIds: z.array(TaskId).min(1).max(10_000),
+  mode: z.enum(['all', 'any']).default('all'),
+  timeoutMs: z.number().int().min(0).max(86_400_000).default(300_000),
+});
+export type AwaitInput = z.input<typeof AwaitInput>;
+
+export const ReportInput = z.strictObject({
+  status: z.enum(['success', 'partial', 'failed']),
+  output: text,
+  structured: z.unknown().optional(),
+  error: text.optional(),
+  /** Children that are still open are cancelled instead of being waited for. */
+  giveUpChildren: z.boolean().default(false),
+});
+export type ReportInput = z.input<typeof ReportInput>;
+
+export const NotifyInput = z.strictObject({
+  type: z.enum(['progress', 'question', 'approval_request', 'error', 'info']),
+  message: text.min(1),
+  options: z.array(z.string().max(LENGTHS.name)).max(20).default([]),
+  key: z.string().min(1).max(LENGTHS.name).optional(),
+});
+export type NotifyInput = z.input<typeof NotifyInput>;
+
+export const AddTaskInput = PlanTaskInput;
+export type AddTaskInput = z.input<typeof PlanTaskInput>;
+
+/** A message as its recipient gets it: with what it is about, in full, and the text to inject. */
+export interface Delivery {
+  readonly message: Message;
+  /** For an end: the task that ended and how. */
+  readonly task: Task | null;
+  readonly end: RunEnd | null;
+  /** Fenced and labelled (WAK5); this is what an agent is given. */
+  readonly text: string;
+}
+
+export type SpawnResult =
+  | { readonly state: 'ended'; readonly task: TaskId; readonly delivery: Delivery | null }
+  | { readonly state: 'needs_you'; readonly task: TaskId; readonly deliveries: readonly Delivery[] }
+  | { readonly state: 'running'; readonly task: TaskId; readonly warning?: string };
+
+export interface AwaitResult {
+  readonly done: boolean;
+  readonly deliveries: readonly Delivery[];
+  /** Which of the tasks asked about are still open. */
+  readonly open: readonly TaskId[];
+  readonly why: 'ended' | 'needs_you' | 'timeout';
+}
+
+export type ReportResult =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly code: 'open_children'; readonly open: readonly TaskId[] }
+  | { readonly accepted: false; readonly code: 'unread_ends'; readonly deliveries: readonly Delivery[] }
+  | { readonly accepted: false; readonly code: 'invalid_result'; readonly problems: readonly string[] };
+
+export type WorkerState = 'created' | 'running' | 'idle' | 'paused' | 'completed' | 'failed' | 'cancelled';
+
+/** A task with what is derived from its records: what a person is shown, and why. */
+export interface TaskView {
+  readonly task: Task;
+  readonly run: Run | null;
+  readonly worker: WorkerState;
+  readonly end: RunEnd | null;
+}
+
+export interface PlanView {
+  readonly plan: Plan;
+  readonly tasks: readonly TaskView[];
+}
+
+export type StopScope =
+  | { readonly scope: 'all' }
+  | { readonly scope: 'plan'; readonly plan: PlanId }
+  | { readonly scope: 'tree'; readonly task: TaskId };
+
+export const ReviewInput = z.strictObject({
+  task: TaskId,
+  verdict: z.enum(['approve', 'changes', 'reject']),
+  comment: text.default(''),
+});
+export type ReviewInput = z.input<typeof ReviewInput>;
+
+export const AnswerInput = z.strictObject({ request: RequestId, answer: text });
+export type AnswerInput = z.input<typeof AnswerInput>;
+
+export const SendInput = z.strictObject({
+  to: z.union([SessionId, TaskId]),
+  message: text.min(1),
+  key: z.string().min(1).max(LENGTHS.name).optional(),
+});
+export type SendInput = z.input<typeof SendInput>;
+
+/** What a connected session (a chat, a terminal, a test) does with its mail when it is woken. */
+export type Receiver = (deliveries: readonly Delivery[]) => Promise<void>;
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Every operation, as one caller sees it. The engine implements it in process and the HTTP client across
+ * processes, so that a tool works the same anywhere.
+ */
+export interface Orchestrator {
+  // Plans
+  savePlan(input: PlanInput, options?: { start?: boolean }): Promise<PlanView>;
+  addPlanTask(plan: PlanId, input: AddTaskInput): Promise<TaskView>;
+  startPlan(plan: PlanId): Promise<Plan>;
+  pausePlan(plan: PlanId): Promise<Plan>;
+  resumePlan(plan: PlanId): Promise<Plan>;
+  cancelPlan(plan: PlanId, why?: string): Promise<Plan>;
+  getPlan(plan: PlanId): Promise<PlanView>;
+  listPlans(): Promise<readonly Plan[]>;
+
+  // Tasks and their workers
+  getTask(task: TaskId): Promise<TaskView>;
+  listTasks(filter: { plan?: PlanId; owner?: SessionId; open?: boolean }): Promise<readonly TaskView[]>;
+  deployTask(task: TaskId): Promise<TaskView>;
+  completeTask(task: TaskId, output?: string): Promise<TaskView>;
+  cancelTask(task: TaskId, why?: string): Promise<TaskView>;
+  retryTask(task: TaskId): Promise<TaskView>;
+  reviewTask(input: ReviewInput): Promise<TaskView>;
+  pauseWorker(task: TaskId): Promise<TaskView>;
+  resumeWorker(task: TaskId): Promise<TaskView>;
+  interruptWorker(task: TaskId): Promise<TaskView>;
+  raiseBudget(node: PlanId | TaskId, limits: BudgetLimits): Promise<void>;
+  stop(scope: StopScope, why: string): Promise<{ readonly stopped: number }>;
+
+  // Delegation
+  spawnSubtask(input: SpawnInput, options?: CallOptions & { blocking?: boolean; patienceMs?: number }): Promise<SpawnResult>;
+  spawnSubtasks(inputs: readonly SpawnInput[]): Promise<readonly TaskId[]>;
+  awaitSubtasks(input: AwaitInput, options?: CallOptions): Promise<AwaitResult>;
+  checkUpdates(filter?: { taskIds?: readonly TaskId[] }): Promise<readonly Delivery[]>;
+  reportCompletion(input: ReportInput): Promise<ReportResult>;
+  notifyParent(input: NotifyInput): Promise<{ readonly message: MessageId; readonly request: RequestId | null }>;
+  sendMessage(input: SendInput): Promise<MessageId>;
+  answer(input: AnswerInput): Promise<Request>;
+  reserve(id: string, amounts: Partial<Amounts>): Promise<{ readonly granted: boolean; readonly why?: string }>;
+
+  // Sessions, mail and events
+  openSession(kind: Exclude<SessionKind, 'worker'>, name: string): Promise<Session>;
+  endSession(session: SessionId): Promise<void>;
+  /** From now on mail wakes the receiver; the returned function disconnects, which is not an end (MBX6). */
+  attach(session: SessionId, receiver: Receiver): Promise<() => Promise<void>>;
+  mailbox(session: SessionId): Promise<readonly Message[]>;
+  inbox(): Promise<readonly Request[]>;
+  events(after: number, limit: number): Promise<readonly ReveilleEvent[]>;
+}
+
+export type { CallId };

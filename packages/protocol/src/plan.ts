@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { BudgetLimits } from './budget.ts';
+import { PlanId, SessionId } from './ids.ts';
+
+export const PRIORITIES = ['critical', 'high', 'normal', 'low'] as const;
+export const Priority = z.enum(PRIORITIES);
+export type Priority = z.infer<typeof Priority>;
+
+export const LENGTHS = { name: 200, prompt: 200_000, text: 1_000_000, tasks: 20_000, files: 1_000 } as const;
+
+const name = z.string().trim().min(1).max(LENGTHS.name);
+
+export const ReviewPolicy = z.enum(['none', 'owner', 'person']);
+export type ReviewPolicy = z.infer<typeof ReviewPolicy>;
+
+/** A task as an author writes it. `id` is the author's own name for it inside the plan. */
+export const PlanTaskInput = z.strictObject({
+  id: name,
+  prompt: z.string().min(1).max(LENGTHS.prompt),
+  name: name.optional(),
+  agent: z.string().max(120).optional(),
+  model: z.string().max(120).optional(),
+  dependencies: z.array(z.string().max(LENGTHS.name)).max(LENGTHS.tasks).default([]),
+  priority: Priority.default('normal'),
+  targetFiles: z.array(z.string().min(1).max(4_096)).max(LENGTHS.files).default([]),
+  expectedOutput: z.string().max(LENGTHS.prompt).optional(),
+  review: ReviewPolicy.default('none'),
+  budget: BudgetLimits.optional(),
+});
+export type PlanTaskInput = z.infer<typeof PlanTaskInput>;
+
+export const PlanInput = z.strictObject({
+  name,
+  description: z.string().max(LENGTHS.prompt).default(''),
+  baseBranch: z.string().max(250).optional(),
+  tasks: z.array(PlanTaskInput).min(1).max(LENGTHS.tasks),
+  budget: BudgetLimits.optional(),
+});
+export type PlanInput = z.input<typeof PlanInput>;
+export type ParsedPlanInput = z.infer<typeof PlanInput>;
+
+/** One thing wrong with a plan, and where: `tasks[3].dependencies[0]`. */
+export type PlanProblem = { readonly at: string; readonly problem: string };
+
+export const PLAN_STATES = ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'] as const;
+export const PlanState = z.enum(PLAN_STATES);
+export type PlanState = z.infer<typeof PlanState>;
+
+export const Plan = z.object({
+  id: PlanId,
+  name: z.string(),
+  description: z.string(),
+  baseBranch: z.string().nullable(),
+  /** Who is told how its tasks end, and may act on them. */
+  owner: SessionId,
+  state: PlanState,
+  why: z.string(),
+  since: z.number(),
+  /** How many of the plan's own tasks are in which state; its status is derived from this (PLN4). */
+  counts: z.record(z.string(), z.number()),
+  createdAt: z.number(),
+});
+export type Plan = z.infer<typeof Plan>;

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { RequestId, RunId, SessionId, TaskId } from './ids.ts';
+
+/** A question or an approval: who asks, what exactly, with whom it is now, and the one answer (INB2). */
+export const Request = z.object({
+  id: RequestId,
+  kind: z.enum(['question', 'approval', 'review', 'idle', 'failure']),
+  from: SessionId,
+  task: TaskId,
+  run: RunId.nullable(),
+  text: z.string(),
+  options: z.array(z.string()),
+  /** The session whose turn it is to answer; null: a person, by the inbox. */
+  with: SessionId.nullable(),
+  movedAt: z.number(),
+  state: z.enum(['open', 'answered', 'closed', 'expired']),
+  answer: z.object({ text: z.string(), by: z.string(), at: z.number() }).nullable(),
+  at: z.number(),
+});
+export type Request = z.infer<typeof Request>;

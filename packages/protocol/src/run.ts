@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { RunId, SessionId, TaskId } from './ids.ts';
+
+/** Error classes decide what is done about a failure (HLT5); a backend maps its own errors to these. */
+export const ERROR_CLASSES = [
+  'rate_limit', 'network', 'overload', 'crash', 'auth', 'refusal', 'invalid', 'limit', 'unresponsive', 'host_gone', 'unknown',
+] as const;
+export const ErrorClass = z.enum(ERROR_CLASSES);
+export type ErrorClass = z.infer<typeof ErrorClass>;
+
+/** What made a run end; every one of them goes through the one settle. */
+export const END_CAUSES = [
+  'report', 'last_message', 'executor', 'limit', 'cancel', 'unresponsive', 'completed_by_owner', 'host_gone',
+] as const;
+export const EndCause = z.enum(END_CAUSES);
+export type EndCause = z.infer<typeof EndCause>;
+
+/** What the worker leaves behind; filled in by the room that owns checkouts. */
+export const WorkProduct = z.object({
+  worktree: z.string(),
+  branch: z.string(),
+  files: z.array(z.object({ path: z.string(), insertions: z.number(), deletions: z.number() })),
+});
+export type WorkProduct = z.infer<typeof WorkProduct>;
+
+export const RunEnd = z.object({
+  status: z.enum(['success', 'partial', 'failed', 'cancelled']),
+  cause: EndCause,
+  output: z.string(),
+  structured: z.unknown().optional(),
+  error: z.object({ class: ErrorClass, message: z.string() }).nullable(),
+  work: WorkProduct.nullable(),
+  at: z.number(),
+});
+export type RunEnd = z.infer<typeof RunEnd>;
+
+/** The turn that is open, if one is. Turns that ended are in the events. */
+export const OpenTurn = z.object({
+  number: z.number().int(),
+  at: z.number(),
+  /** A sign of life came after the input was handed over, so the agent has it. */
+  alive: z.boolean(),
+});
+
+export const Run = z.object({
+  id: RunId,
+  task: TaskId,
+  session: SessionId,
+  attempt: z.number().int(),
+  state: z.enum(['open', 'ended']),
+  /** Which host advances it, under which epoch; what an older epoch says is refused (ID4). */
+  host: z.string().nullable(),
+  epoch: z.number().int(),
+  /** The agent’s process, as its executor names it, so that a later life can find and end it. */
+  identity: z.string().nullable(),
+  /** The agent’s own session, for resuming it. */
+  resume: z.string().nullable(),
+  turn: OpenTurn.nullable(),
+  turns: z.number().int(),
+  /** Its task has been handed over and a sign of life came after it. */
+  assigned: z.boolean(),
+  paused: z.boolean(),
+  /** Transient faults since the last turn that ended well, and when the next try may be made. */
+  faults: z.number().int(),
+  retryAt: z.number().nullable(),
+  /** The silence being asked about: the turn after which it began, when it was asked, answers so far (HLT1). */
+  inquiry: z.object({ turn: z.number().int(), at: z.number(), answers: z.number().int() }).nullable(),
+  lastWords: z.string(),
+  end: RunEnd.nullable(),
+  startedAt: z.number(),
+});
+export type Run = z.infer<typeof Run>;

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { AgentType } from './agent-type.ts';
+import { PlanId, RunId, SessionId, TaskId } from './ids.ts';
+import { Priority, ReviewPolicy } from './plan.ts';
+
+export const TASK_STATES = [
+  'pending', 'blocked', 'ready', 'running', 'waiting', 'review', 'completed', 'failed', 'cancelled',
+] as const;
+export const TaskState = z.enum(TASK_STATES);
+export type TaskState = z.infer<typeof TaskState>;
+
+export const WAITS = ['children', 'answer', 'approval', 'memory', 'backoff', 'mail', 'paused'] as const;
+export const Wait = z.enum(WAITS);
+export type Wait = z.infer<typeof Wait>;
+
+/** A wish that the task end as cancelled. Recorded before anything is stopped; see core/cancel. */
+export const Cancelling = z.object({ by: z.string(), why: z.string(), at: z.number() });
+
+/**
+ * A task of a plan, or a subtask spawned by a session: the same record. Its prompt and its place in the
+ * graph never change; its state changes only by core's transition table.
+ */
+export const Task = z.object({
+  id: TaskId,
+  plan: PlanId.nullable(),
+  /** The author's name for it inside its plan, or the key of the spawn that made it. */
+  key: z.string().nullable(),
+  name: z.string(),
+  prompt: z.string(),
+  expectedOutput: z.string().nullable(),
+  resultSchema: z.record(z.string(), z.unknown()).nullable(),
+  agent: AgentType,
+  model: z.string().nullable(),
+  priority: Priority,
+  targetFiles: z.array(z.string()),
+  review: ReviewPolicy,
+  /** Who is told how it ends: the plan's owner, or the session that spawned it. */
+  owner: SessionId,
+  /** The session of its worker; it keeps its mailbox and its children across runs. */
+  session: SessionId,
+  depth: z.number().int(),
+  dependencies: z.array(TaskId),
+  dependents: z.array(TaskId),
+  /** Dependencies that have not completed, and those among them that can not without help. */
+  openDependencies: z.number().int(),
+  badDependencies: z.number().int(),
+  state: TaskState,
+  why: z.string(),
+  since: z.number(),
+  waitingOn: Wait.nullable(),
+  cancelling: Cancelling.nullable(),
+  /** Its open run, and the last one that ended. */
+  run: RunId.nullable(),
+  lastRun: RunId.nullable(),
+  attempts: z.number().int(),
+  createdAt: z.number(),
+});
+export type Task = z.infer<typeof Task>;
+
+export const isTerminal = (state: TaskState): boolean =>
+  state === 'completed' || state === 'failed' || state === 'cancelled';
