@@ -47,7 +47,7 @@ async function setUp() {
     writeFileSync(stampFile, stamp);
   } catch (error) {
     console.error(error.message);
-    process.exitCode = 1;
+    process.exitCode ||= 1;
   } finally {
     rmSync(lockFile, { force: true });
   }
