@@ -11,7 +11,11 @@ export default defineConfig({
     isolate: false,
     pool: 'forks',
     projects: [
-      project('unit', ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'scripts/test/*.test.ts']),
+      project('unit', [
+        'packages/*/test/**/*.test.ts',
+        'apps/*/test/**/*.test.ts',
+        'scripts/test/*.test.mjs',
+      ]),
       project('simulation', ['test/simulation/**/*.test.ts']),
       project('crash', ['test/crash/**/*.test.ts']),
     ],

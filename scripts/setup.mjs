@@ -58,7 +58,7 @@ function wantedStamp() {
   const rooms = ['packages', 'apps'].flatMap((dir) =>
     readdirSync(join(root, dir)).map((name) => join(dir, name)),
   );
-  const manifests = ['.', ...rooms.sort()]
+  const manifests = ['.', ...rooms.sort((a, b) => a.localeCompare(b))]
     .map((room) => join(root, room, 'package.json'))
     .filter((file) => existsSync(file));
   const wishes = manifests.map((file) => {

@@ -1,0 +1,57 @@
+// Runs commands as named steps, for check.mjs and test.mjs.
+import './require-node.cjs';
+import { spawn } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** The checks that run no test; the slow ones first, because two run at once. */
+export const staticChecks = [
+  { name: 'types', command: ['tsc', '-b'] },
+  { name: 'lint', command: ['oxlint'] },
+  { name: 'dead code', command: ['knip', '--no-progress', '--no-config-hints'] },
+  { name: 'format', command: ['oxfmt', '--check', '.'] },
+  { name: 'architecture', command: ['node', 'scripts/check-architecture.mjs'] },
+  { name: 'spec', command: ['node', 'scripts/check-spec.mjs'] },
+];
+
+const running = new Set();
+let stopping = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    stopping = true;
+    for (const child of running) child.kill('SIGTERM');
+  });
+}
+
+/** Runs one step. `streamed` shows its output as it comes; otherwise it is shown when the step fails. */
+export async function run({ name, command: [program, ...args], streamed = false }) {
+  if (streamed) console.log(`\n── ${name}`);
+  const started = performance.now();
+  const child = spawn(program, args, { cwd: root, stdio: streamed ? 'inherit' : ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  const output = [];
+  child.stdout?.on('data', (chunk) => output.push(chunk));
+  child.stderr?.on('data', (chunk) => output.push(chunk));
+  const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+  running.delete(child);
+  console.log(`${code === 0 ? '✓' : '✗'} ${name} (${secondsSince(started)})`);
+  if (code !== 0) process.stdout.write(Buffer.concat(output));
+  return code === 0;
+}
+
+/** Runs all steps, two at once, and says whether every one went well. */
+export async function runAll(steps) {
+  const waiting = [...steps];
+  const results = [];
+  const worker = async () => {
+    for (let step = waiting.shift(); step && !stopping; step = waiting.shift()) results.push(await run(step));
+  };
+  await Promise.all([worker(), worker()]);
+  return !stopping && results.every(Boolean);
+}
+
+export function secondsSince(started) {
+  return `${((performance.now() - started) / 1000).toFixed(1)} s`;
+}

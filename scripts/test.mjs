@@ -1,0 +1,53 @@
+// Everything: `npm test`. Steps in order, the quick ones first; stops at the first that fails. The last line counts
+// the tests; a step that fails without a failing test counts as one.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run, runAll, staticChecks } from './steps.mjs';
+
+const reports = mkdtempSync(join(tmpdir(), 'reveille-test-'));
+const count = { passed: 0, failed: 0, skipped: 0 };
+
+const steps = [
+  () => runAll(staticChecks),
+  () => runTests('unit'),
+  // In one go, so that they share the machine's cores.
+  () => runTests('simulation', 'crash'),
+];
+
+try {
+  const ok = await firstFailure(steps);
+  if (!ok && count.failed === 0) count.failed = 1;
+} finally {
+  rmSync(reports, { recursive: true });
+}
+if (count.skipped > 0) console.log(`${count.skipped} skipped`);
+console.log(`${count.passed} passed, ${count.failed} failed`);
+if (count.failed > 0) process.exitCode = 1;
+
+async function firstFailure(all) {
+  for (const step of all) if (!(await step())) return false;
+  return true;
+}
+
+/** Runs projects of vitest.config.ts and adds up their tests. */
+async function runTests(...projects) {
+  const report = join(reports, `${projects.join('-')}.json`);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const chosen = projects.flatMap((project) => ['--project', project]);
+  const command = ['vitest', 'run', ...chosen, ...reporters];
+  const ok = await run({ name: `${projects.join(' and ')} tests`, command, streamed: true });
+  const { numPassedTests, numFailedTests, numPendingTests } = readReport(report);
+  count.passed += numPassedTests;
+  count.failed += numFailedTests;
+  count.skipped += numPendingTests;
+  return ok;
+}
+
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 }; // vitest ended before its report
+  }
+}
