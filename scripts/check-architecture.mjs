@@ -1,6 +1,7 @@
 // Holds the rooms to the one direction of imports that ARCHITECTURE.md promises.
 //   node scripts/check-architecture.mjs [root]
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import './require-node.cjs';
+import fs from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -31,7 +32,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 
 /** Every violation as `file: sentence`. */
 export function findViolations(root) {
-  const files = globSync(['{packages,apps}/*/{src,test}/**/*.ts', '{test,bench,examples}/**/*.ts'], {
+  const files = fs.globSync(['{packages,apps}/*/{src,test}/**/*.ts', '{test,bench,examples}/**/*.ts'], {
     cwd: root,
   });
   const sources = files.sort().map((file) => readSource(root, file));
@@ -40,7 +41,12 @@ export function findViolations(root) {
 
 function readSource(root, file) {
   const [, room, part] = /^((?:packages|apps)\/[^/]+)\/(src|test)\//.exec(file) ?? [];
-  return { file, room, shipped: part === 'src', imports: importsOf(readFileSync(join(root, file), 'utf8')) };
+  return {
+    file,
+    room,
+    shipped: part === 'src',
+    imports: importsOf(fs.readFileSync(join(root, file), 'utf8')),
+  };
 }
 
 /** The specifiers a file imports: static, re-exported, for their effect, dynamic. */
@@ -84,7 +90,9 @@ function target(file, specifier) {
 
 function isExported(root, name, subpath) {
   const manifest = join(root, 'packages', name, 'package.json');
-  return existsSync(manifest) && `./${subpath}` in (JSON.parse(readFileSync(manifest, 'utf8')).exports ?? {});
+  return (
+    fs.existsSync(manifest) && `./${subpath}` in (JSON.parse(fs.readFileSync(manifest, 'utf8')).exports ?? {})
+  );
 }
 
 /** Depth first over the relative imports; an import of a file still being visited closes a cycle. */

@@ -1,10 +1,11 @@
 // Runs commands as named steps, for check.mjs and test.mjs.
 import './require-node.cjs';
 import { spawn } from 'node:child_process';
-import { dirname } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const env = { ...process.env, PATH: join(root, 'node_modules', '.bin') + delimiter + process.env.PATH };
 
 /** The checks that run no test; the slow ones first, because two run at once. */
 export const staticChecks = [
@@ -29,7 +30,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 export async function run({ name, command: [program, ...args], streamed = false }) {
   if (streamed) console.log(`\n── ${name}`);
   const started = performance.now();
-  const child = spawn(program, args, { cwd: root, stdio: streamed ? 'inherit' : ['ignore', 'pipe', 'pipe'] });
+  const stdio = streamed ? 'inherit' : ['ignore', 'pipe', 'pipe'];
+  const child = spawn(program, args, { cwd: root, env, stdio });
   running.add(child);
   const output = [];
   child.stdout?.on('data', (chunk) => output.push(chunk));
