@@ -6,4 +6,7 @@
 require('../../../scripts/require-node.cjs');
 
 var main = require('path').join(__dirname, '../src/main.ts');
-process.execve(process.execPath, [process.execPath, '--conditions=source', main].concat(process.argv.slice(2)));
+process.execve(
+  process.execPath,
+  [process.execPath, '--conditions=source', main].concat(process.argv.slice(2)),
+);
