@@ -29,8 +29,8 @@ const lockFile = join(root, '.cache', 'setup.lock');
 
 const stamp = wantedStamp();
 if (process.argv.includes('--installed')) {
-  // npm's own `postinstall` of this project: the developer ran `npm install` or `npm ci` by hand.
-  writeFileSync(stampFile, stamp);
+  // npm's own `postinstall` of this project: somebody ran `npm install` or `npm ci` by hand.
+  if (nodeOfScripts() >= NEEDED_NODE) writeFileSync(stampFile, stamp);
 } else if (!isSetUp()) {
   await setUp();
 }
@@ -44,8 +44,8 @@ async function setUp() {
     rmSync(stampFile, { force: true });
     await step('installing packages and Node 24 with npm', started, install);
     requireNewNode();
-    console.log('Set up');
     writeFileSync(stampFile, stamp);
+    console.log('Set up');
   } catch (error) {
     console.error(error.message);
     process.exitCode ||= 1;
@@ -138,15 +138,21 @@ function envWithoutOurNode() {
   return { ...process.env, PATH: outside.join(delimiter) };
 }
 
-/** Asks the `node` that npm scripts will find, which is the one in node_modules/.bin if it got there. */
 function requireNewNode() {
-  const bin = join(root, 'node_modules', '.bin');
-  const env = { ...process.env, PATH: bin + delimiter + process.env.PATH };
-  const version = execFileSync('node', ['-p', 'process.versions.node'], { env, encoding: 'utf8' }).trim();
-  if (Number.parseInt(version, 10) >= NEEDED_NODE) return;
+  if (nodeOfScripts() >= NEEDED_NODE) return;
   throw new Error(
     `npm did not bring Node ${NEEDED_NODE} along, because install scripts are switched off here: ` +
       `run \`npm ci --ignore-scripts=false\`, or install Node ${NEEDED_NODE} yourself.`,
+  );
+}
+
+/** The major version of the `node` that npm scripts find: the one in node_modules/.bin, if it got there. */
+function nodeOfScripts() {
+  const bin = join(root, 'node_modules', '.bin');
+  const env = { ...process.env, PATH: bin + delimiter + process.env.PATH };
+  return Number.parseInt(
+    execFileSync('node', ['-p', 'process.versions.node'], { env, encoding: 'utf8' }),
+    10,
   );
 }
 
