@@ -22,7 +22,7 @@ let stopping = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     stopping = true;
-    for (const child of running) child.kill('SIGTERM');
+    for (const child of running) endGroup(child);
   });
 }
 
@@ -30,16 +30,18 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 export async function run({ name, command: [program, ...args], streamed = false }) {
   if (streamed) console.log(`\n── ${name}`);
   const started = performance.now();
-  const stdio = streamed ? 'inherit' : ['ignore', 'pipe', 'pipe'];
-  const child = spawn(program, args, { cwd: root, env, stdio });
+  const output = streamed ? 'inherit' : 'pipe';
+  // In a process group of its own, to be ended with all it started: an interrupted vitest leaves its workers.
+  const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', output, output], detached: true });
   running.add(child);
-  const output = [];
-  child.stdout?.on('data', (chunk) => output.push(chunk));
-  child.stderr?.on('data', (chunk) => output.push(chunk));
+  const shown = [];
+  child.stdout?.on('data', (chunk) => shown.push(chunk));
+  child.stderr?.on('data', (chunk) => shown.push(chunk));
   const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
   running.delete(child);
+  endGroup(child);
   console.log(`${code === 0 ? '✓' : '✗'} ${name} (${secondsSince(started)})`);
-  if (code !== 0) process.stdout.write(Buffer.concat(output));
+  if (code !== 0) process.stdout.write(Buffer.concat(shown));
   return code === 0;
 }
 
@@ -52,6 +54,14 @@ export async function runAll(steps) {
   };
   await Promise.all([worker(), worker()]);
   return !stopping && results.every(Boolean);
+}
+
+function endGroup(child) {
+  try {
+    process.kill(-child.pid, 'SIGTERM');
+  } catch {
+    // all of it has ended
+  }
 }
 
 export function secondsSince(started) {
