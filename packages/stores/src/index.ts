@@ -1,0 +1,6 @@
+export type { Backend, CrashPoint } from './backend.ts';
+export { Memory, openMemory, type MemoryBackend, type MemoryOptions } from './memory/open.ts';
+export { MemoryTables } from './memory/tables.ts';
+export { openSqlite, type SqliteOptions } from './sqlite/open.ts';
+export { MIGRATIONS } from './migrations/index.ts';
+export type { Dialect, Migration } from './migrations/migration.ts';

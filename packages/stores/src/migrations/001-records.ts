@@ -1,0 +1,58 @@
+import type { Dialect, Migration } from './migration.ts';
+
+/**
+ * One table per kind of record: its id, its version, the document, and the columns core's INDEX names. Indexes on
+ * columns that are mostly null are partial: most rows never enter them.
+ *
+ * `message_by_state` begins with the state, so that it also answers which sessions have queued messages.
+ */
+export const records: Migration = {
+  version: 1,
+  name: 'records',
+  statements: (dialect) => [...tables(dialect), ...INDEXES, ...logAndLeases(dialect)],
+};
+
+function tables({ text, integer, real, keyed }: Dialect): string[] {
+  const table = (name: string, columns: string[]): string =>
+    `CREATE TABLE ${name} (${[`id ${text} PRIMARY KEY`, `v ${integer} NOT NULL`, 'doc TEXT NOT NULL', ...columns].join(', ')}) ${keyed}`;
+  return [
+    table('plan', [`state ${text} NOT NULL`, `at ${real} NOT NULL`]),
+    table('task', [`plan ${text}`, `owner ${text} NOT NULL`, `open ${integer}`, `key ${text}`]),
+    table('session', [`kind ${text}`]),
+    table('run', [`task ${text} NOT NULL`, `open ${integer}`]),
+    table('message', [`"to" ${text} NOT NULL`, `state ${text} NOT NULL`, `number ${integer} NOT NULL`, `key ${text} NOT NULL`]),
+    table('request', [`task ${text} NOT NULL`, `open ${integer}`]),
+    table('budget', []),
+  ];
+}
+
+const INDEXES = [
+  'CREATE INDEX plan_by_state ON plan (state, at, id)',
+  'CREATE INDEX task_by_plan ON task (plan, id) WHERE plan IS NOT NULL',
+  'CREATE INDEX task_by_owner ON task (owner, id)',
+  'CREATE INDEX task_open_by_owner ON task (owner, open, id) WHERE open IS NOT NULL',
+  'CREATE INDEX task_open ON task (open, id) WHERE open IS NOT NULL',
+  'CREATE UNIQUE INDEX task_key ON task (key) WHERE key IS NOT NULL',
+  'CREATE INDEX session_by_kind ON session (kind, id) WHERE kind IS NOT NULL',
+  'CREATE INDEX run_by_task ON run (task, id)',
+  'CREATE INDEX run_open ON run (open, id) WHERE open IS NOT NULL',
+  'CREATE INDEX message_by_state ON message (state, "to", number, id)',
+  'CREATE INDEX message_by_recipient ON message ("to", number, id)',
+  'CREATE UNIQUE INDEX message_key ON message (key)',
+  'CREATE INDEX request_open_by_task ON request (task, open, id) WHERE open IS NOT NULL',
+  'CREATE INDEX request_open ON request (open, id) WHERE open IS NOT NULL',
+];
+
+/**
+ * `events`: one row per change with all its facts; they have the numbers first … first + count - 1.
+ * `lease`: a task that needs a host or has one. `due` is the wall clock's, `wait` the delay that was asked for.
+ * `host`: until when a host holds what it holds. SQLite keeps both of these facts about hosts in memory: the file has one owner.
+ */
+function logAndLeases({ text, integer, real, keyed }: Dialect): string[] {
+  return [
+    `CREATE TABLE events (first ${integer} PRIMARY KEY, count ${integer} NOT NULL, at ${real} NOT NULL, facts TEXT NOT NULL)`,
+    `CREATE TABLE lease (task ${text} PRIMARY KEY, rank ${integer} NOT NULL, seq ${integer} NOT NULL,
+      due ${real} NOT NULL, wait ${real} NOT NULL, host ${text}) ${keyed}`,
+    `CREATE TABLE host (id ${text} PRIMARY KEY, until ${real} NOT NULL) ${keyed}`,
+  ];
+}

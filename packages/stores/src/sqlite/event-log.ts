@@ -1,0 +1,79 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Fact, ReveilleEvent } from '@reveille/protocol';
+import type { Change } from '@reveille/core';
+import { asArrays } from './statements.ts';
+
+/** The facts of one change: they have the numbers from `first` on. */
+interface Entry {
+  readonly first: number;
+  readonly at: number;
+  readonly count: number;
+  readonly text: string;
+}
+type StoredEntry = [first: number, at: number, facts: string];
+
+/** The numbered facts: one row per change. Numbers are given when a change is applied, and taken back if it is lost. */
+export class EventLog {
+  readonly #insert: StatementSync;
+  readonly #from: StatementSync;
+  #unwritten: Entry[] = [];
+  #last: number;
+  #lastOnDisk: number;
+
+  constructor(db: DatabaseSync) {
+    this.#insert = db.prepare('INSERT INTO events (first, count, at, facts) VALUES (?, ?, ?, ?)');
+    this.#from = asArrays(
+      // The row that holds `after + 1` begins at or before it.
+      db.prepare(`SELECT first, at, facts FROM events
+        WHERE first >= coalesce((SELECT max(first) FROM events WHERE first <= ?), 0) ORDER BY first`),
+    );
+    const end = asArrays(db.prepare('SELECT first + count - 1 FROM events ORDER BY first DESC LIMIT 1')).get();
+    this.#last = this.#lastOnDisk = (end as unknown as [number] | undefined)?.[0] ?? 0;
+  }
+
+  get last(): number {
+    return this.#last;
+  }
+
+  get unwritten(): boolean {
+    return this.#unwritten.length > 0;
+  }
+
+  append(facts: readonly Fact[], text: string, at: number): void {
+    this.#unwritten.push({ first: this.#last + 1, at, count: facts.length, text });
+    this.#last += facts.length;
+  }
+
+  flush(): void {
+    for (const { first, count, at, text } of this.#unwritten) this.#insert.run(first, count, at, text);
+    this.#unwritten = [];
+  }
+
+  /** What was appended until now is on disk. */
+  keep(): void {
+    this.#lastOnDisk = this.#last;
+  }
+
+  /** The file was rolled back. */
+  forget(): void {
+    this.#unwritten = [];
+    this.#last = this.#lastOnDisk;
+  }
+
+  read(after: number, limit: number): ReveilleEvent[] {
+    const events: ReveilleEvent[] = [];
+    if (after >= this.#last || limit <= 0) return events;
+    for (const stored of this.#from.iterate(after + 1) as Iterable<unknown>) {
+      const [first, at, text] = stored as StoredEntry;
+      for (const [index, fact] of (JSON.parse(text) as Fact[]).entries()) {
+        const number = first + index;
+        if (number <= after) continue;
+        events.push({ number, at, ...fact });
+        if (events.length === limit) return events;
+      }
+    }
+    return events;
+  }
+}
+
+export const factsText = (change: Change): string => JSON.stringify(change.facts);

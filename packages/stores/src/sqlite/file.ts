@@ -1,0 +1,96 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ReveilleError } from '@reveille/protocol';
+import type { Migration } from '../migrations/migration.ts';
+import { storeError } from './errors.ts';
+import { migrateSqlite } from './migrate.ts';
+
+/** Above this a check of the whole file would be felt at every start after a crash (about 1 ms per MB). */
+const CHECK_BELOW_BYTES = 64 * 2 ** 20;
+
+export interface FileOptions {
+  readonly path: string;
+  readonly migrations: readonly Migration[];
+}
+
+/** Opens the file for this process alone, checks it, and brings it to the newest version. */
+export function openFile({ path, migrations }: FileOptions): DatabaseSync {
+  let db: DatabaseSync | undefined;
+  try {
+    const size = prepareFolder(path);
+    db = new DatabaseSync(path);
+    own(db);
+    checkAfterCrash(db, path, size);
+    migrateSqlite(db, path, migrations);
+    setClean(db, false);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw storeError(path, error);
+  }
+}
+
+/** A clean end: the next start need not look for damage. */
+export function closeFile(db: DatabaseSync): void {
+  setClean(db, true);
+  db.close();
+}
+
+function prepareFolder(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isDirectory()) return found?.size ?? 0;
+  } catch (error) {
+    throw unusable(path, error);
+  }
+  throw unusable(path, undefined);
+}
+
+const unusable = (path: string, cause: unknown): ReveilleError =>
+  new ReveilleError(
+    'store_failed',
+    cause === undefined
+      ? `${path} is a folder. Name a file for the database.`
+      : `The folder of ${path} cannot be used (${cause instanceof Error ? cause.message : String(cause)}). Create it, or name another place for the database.`,
+    { data: { path }, cause },
+  );
+
+/**
+ * EXCLUSIVE: a second engine on the same file is refused at once, and the shared memory that WAL needs otherwise is
+ * not used. FULL: a commit is on disk before it returns. The pages are larger than usual because rows of one to two
+ * kilobytes lie in the tree of their key.
+ */
+function own(db: DatabaseSync): void {
+  db.exec(`
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA page_size = 8192;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 2000;
+    PRAGMA journal_size_limit = 67108864;
+    PRAGMA cache_size = -32768;
+    PRAGMA temp_store = MEMORY;
+    BEGIN IMMEDIATE;
+    COMMIT;
+  `);
+}
+
+function checkAfterCrash(db: DatabaseSync, path: string, size: number): void {
+  if (size === 0 || size > CHECK_BELOW_BYTES || wasClean(db)) return;
+  const found = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
+  if (found.quick_check === 'ok') return;
+  throw new ReveilleError('store_corrupt', `${path} is damaged (${found.quick_check}). Put a backup in its place, or start with a new file.`, {
+    data: { path },
+  });
+}
+
+function wasClean(db: DatabaseSync): boolean {
+  const meta = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`).get();
+  return meta !== undefined && db.prepare(`SELECT 1 FROM meta WHERE key = 'clean' AND value = '1'`).get() !== undefined;
+}
+
+function setClean(db: DatabaseSync, clean: boolean): void {
+  db.prepare(`INSERT OR REPLACE INTO meta (key, value) VALUES ('clean', ?)`).run(clean ? '1' : '0');
+}

@@ -1,0 +1,114 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock, Dispatch, Store } from '@reveille/core';
+import type { Backend, CrashPoint } from '../backend.ts';
+import { MIGRATIONS } from '../migrations/index.ts';
+import type { Migration } from '../migrations/migration.ts';
+import { storeError } from './errors.ts';
+import { closeFile, openFile } from './file.ts';
+import { asArrays } from './statements.ts';
+import { Writer } from './writer.ts';
+
+export interface SqliteOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly crashPoint?: CrashPoint;
+  /** Rows kept in memory per table. */
+  readonly cachedRows?: number;
+  readonly migrations?: readonly Migration[];
+  /** How large the file may become, in pages; for tests of a full disk. */
+  readonly maxPages?: number;
+}
+
+/** The WAL is written back when nothing was committed for this long, so that a start finds little to replay. */
+const IDLE_MS = 1_000;
+
+export async function openSqlite(options: SqliteOptions): Promise<Backend> {
+  const { path, clock, cachedRows = 6_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
+  const db = openFile({ path, migrations });
+  try {
+    if (options.maxPages) db.exec(`PRAGMA max_page_count = ${options.maxPages}`);
+    const tidy = new IdleCheckpoint(db, clock);
+    const writer = new Writer({ db, path, clock, cachedRows, crashPoint, committed: () => tidy.soon() });
+    let closing: Promise<void> | undefined;
+    const close = (): Promise<void> => (closing ??= shut(db, writer, tidy));
+    return { store: sqliteStore(db, writer, close), dispatch: sqliteDispatch(writer), close };
+  } catch (error) {
+    db.close();
+    throw storeError(path, error);
+  }
+}
+
+async function shut(db: DatabaseSync, writer: Writer, tidy: IdleCheckpoint): Promise<void> {
+  try {
+    await writer.close();
+  } finally {
+    tidy.stop();
+    closeFile(db);
+  }
+}
+
+class IdleCheckpoint {
+  readonly #clock: Clock;
+  readonly #run: () => void;
+  #waiting: (() => void) | undefined;
+  #last = 0;
+
+  constructor(db: DatabaseSync, clock: Clock) {
+    this.#clock = clock;
+    const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+    this.#run = () => checkpoint.get();
+  }
+
+  soon(): void {
+    this.#last = this.#clock.mono();
+    this.#waiting ??= this.#clock.after(IDLE_MS, () => this.#look());
+  }
+
+  stop(): void {
+    this.#waiting?.();
+    this.#waiting = undefined;
+  }
+
+  #look(): void {
+    const idle = this.#clock.mono() - this.#last;
+    this.#waiting = idle < IDLE_MS ? this.#clock.after(IDLE_MS - idle, () => this.#look()) : undefined;
+    if (!this.#waiting) this.#run();
+  }
+}
+
+function sqliteStore(db: DatabaseSync, writer: Writer, close: () => Promise<void>): Store {
+  const withMail = asArrays(db.prepare(`SELECT DISTINCT "to" FROM message WHERE state = 'queued' ORDER BY "to" LIMIT ?`));
+  return {
+    readsOwnWrites: true,
+    get: (table, id) => writer.read(() => writer.rows.get(table, id)),
+    find: (table, find) => writer.read(() => writer.rows.find(table, find)),
+    sessionsWithMail: (limit) =>
+      writer.read(() => {
+        writer.flush();
+        return (withMail.all(limit) as unknown as [string][]).map(([session]) => session);
+      }),
+    commit: (change) => writer.commit(change),
+    barrier: () => writer.barrier(),
+    events: (after, limit) =>
+      writer.read(() => {
+        writer.flush();
+        return writer.log.read(after, limit);
+      }),
+    lastEvent: () => writer.read(() => writer.log.last),
+    // Only this process uses the file, so nobody else can change anything.
+    onHint: () => () => {},
+    close,
+  };
+}
+
+function sqliteDispatch(writer: Writer): Dispatch {
+  const { leases } = writer;
+  return {
+    claim: (request) => writer.read(() => leases.claim(request)),
+    renew: (request) => writer.read(() => leases.renew(request)),
+    giveBack: (request) => writer.giveBack(request),
+    reclaim: (host) => writer.read(() => leases.reclaim(host)),
+    nextDueIn: () => writer.read(() => leases.nextDueIn()),
+    onOffer: (listener) => writer.offered.add(listener),
+  };
+}

@@ -1,0 +1,109 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { ReveilleError } from '@reveille/protocol';
+import type { Row, TableName } from '@reveille/core';
+import { columnValues, type ColumnValue, type ListShape, type Shape } from '../columns.ts';
+
+interface ListStatements {
+  readonly all: StatementSync;
+  readonly after: StatementSync;
+}
+
+/** The SQL of one table, prepared once, derived from its shape. */
+export class Statements {
+  readonly #db: DatabaseSync;
+  readonly #shape: Shape;
+  readonly #get: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #owners: readonly StatementSync[];
+  readonly #lists: ReadonlyMap<string, ListStatements>;
+  /** By which columns change, as a bit mask: naming an indexed column rewrites its index, even with the same value. */
+  readonly #updates = new Map<number, StatementSync>();
+
+  constructor(db: DatabaseSync, shape: Shape) {
+    const { table, columns } = shape;
+    this.#db = db;
+    this.#shape = shape;
+    this.#get = asArrays(db.prepare(`SELECT v, doc FROM ${table} WHERE id = ?`));
+    const names = ['id', 'v', 'doc', ...columns.map(quoted)];
+    this.#insert = db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`);
+    this.#delete = db.prepare(`DELETE FROM ${table} WHERE id = ?`);
+    this.#owners = shape.unique.map((at) =>
+      asArrays(db.prepare(`SELECT id FROM ${table} WHERE ${quoted(columns[at] ?? '')} = ?`)),
+    );
+    this.#lists = new Map(shape.lists.map((list) => [list.name, listStatements(db, shape, list)]));
+  }
+
+  maxId(): string {
+    const [id] = asArrays(this.#db.prepare(`SELECT max(id) FROM ${this.#shape.table}`)).get() as unknown as [string | null];
+    return id ?? '';
+  }
+
+  get(id: string): [version: number, doc: string] | undefined {
+    return this.#get.get(id) as unknown as [number, string] | undefined;
+  }
+
+  /** Which row has this value in the unique column at this position. */
+  owner(unique: number, value: ColumnValue): string | undefined {
+    const found = this.#owners[unique]?.get(value) as unknown as [string] | undefined;
+    return found?.[0];
+  }
+
+  list(name: string, equal: readonly ColumnValue[], after: ColumnValue, limit: number): string[] {
+    const list = this.#lists.get(name);
+    if (!list) throw new ReveilleError('internal', `The table ${this.#shape.table} has no list ${name}.`);
+    const found = after === null ? list.all.all(...equal, limit) : list.after.all(...equal, after, limit);
+    return (found as unknown as [string][]).map(([id]) => id);
+  }
+
+  /** Makes the file have `row` where it has `stored`. */
+  write(id: string, stored: Row<TableName> | undefined, row: Row<TableName> | undefined, text: string): void {
+    if (!row) {
+      this.#delete.run(id);
+      return;
+    }
+    const values = columnValues(this.#shape, row.doc);
+    if (!stored) {
+      this.#insert.run(id, row.version, text, ...values);
+      return;
+    }
+    const old = columnValues(this.#shape, stored.doc);
+    const changed: ColumnValue[] = [];
+    let mask = 0;
+    for (let at = 0; at < values.length; at++) {
+      if (values[at] === old[at]) continue;
+      mask |= 1 << at;
+      changed.push(values[at] ?? null);
+    }
+    const { changes } = this.#update(mask).run(row.version, text, ...changed, id, stored.version);
+    if (changes === 1) return;
+    throw new ReveilleError('store_failed', `The ${this.#shape.table} ${id} is not what was read: the file was changed by somebody else.`);
+  }
+
+  #update(mask: number): StatementSync {
+    const known = this.#updates.get(mask);
+    if (known) return known;
+    const { table, columns } = this.#shape;
+    const changed = columns.filter((_, at) => mask & (1 << at)).map((name) => `${quoted(name)} = ?`);
+    const sets = ['v = ?', 'doc = ?', ...changed].join(', ');
+    const statement = this.#db.prepare(`UPDATE ${table} SET ${sets} WHERE id = ? AND v = ?`);
+    this.#updates.set(mask, statement);
+    return statement;
+  }
+}
+
+/** Only ids are read, which the index itself has; the rows are mostly in the cache. */
+function listStatements(db: DatabaseSync, { table }: Shape, { equal, order }: ListShape): ListStatements {
+  const where = equal.map((name) => `${quoted(name)} = ?`).join(' AND ');
+  const by = order === 'id' ? 'id' : `${quoted(order)}, id`;
+  const select = (condition: string): StatementSync =>
+    asArrays(db.prepare(`SELECT id FROM ${table} WHERE ${where}${condition} ORDER BY ${by} LIMIT ?`));
+  return { all: select(''), after: select(` AND ${quoted(order)} > ?`) };
+}
+
+const quoted = (name: string): string => `"${name}"`;
+
+export function asArrays(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true);
+  return statement;
+}

@@ -1,0 +1,173 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Find, Row, TableName, Write } from '@reveille/core';
+import type { ColumnValue, Doc, Shape } from '../columns.ts';
+import { Statements } from './statements.ts';
+
+/** A row as readers see it, and as the file has it inside the open transaction. */
+interface Entry {
+  readonly id: string;
+  row: Row<TableName> | undefined;
+  text: string;
+  stored: Row<TableName> | undefined;
+  dirty: boolean;
+}
+
+/** What an entry was, to put it back when the change at hand fails. */
+export interface Before {
+  readonly entry: Entry;
+  readonly row: Row<TableName> | undefined;
+  readonly text: string;
+}
+
+export interface TableOptions {
+  /** How many rows may stay cached per table. */
+  readonly cachedRows: number;
+  /** Opens the transaction if it is not open yet; called before anything is written. */
+  readonly begin: () => void;
+}
+
+/**
+ * One table, behind a cache of rows. Writes go to the cache; `flush` brings the file to the same state. A row that
+ * is written many times before it is flushed (a parent's counters, while its children come and go) costs one
+ * statement. Lookups by list flush first, so that SQL sees all there is.
+ */
+export class SqliteTable {
+  readonly #shape: Shape;
+  readonly #statements: Statements;
+  readonly #begin: () => void;
+  readonly #bound: number;
+  readonly #cache = new Map<string, Entry>();
+  #dirty: Entry[] = [];
+  /** Unique values of unflushed rows → id, per unique column. */
+  readonly #pending: readonly Map<ColumnValue, string>[];
+  /** The greatest id there ever was: ids grow, so a new one needs no look into the file. */
+  #maxId: string;
+
+  constructor(db: DatabaseSync, shape: Shape, options: TableOptions) {
+    this.#shape = shape;
+    this.#statements = new Statements(db, shape);
+    this.#begin = options.begin;
+    this.#bound = options.cachedRows;
+    this.#pending = shape.unique.map(() => new Map());
+    this.#maxId = this.#statements.maxId();
+  }
+
+  row(id: string): Row<TableName> | undefined {
+    return (this.#cache.get(id) ?? this.#load(id))?.row;
+  }
+
+  /** Undefined: another row has one of its unique values. Otherwise what it replaced. */
+  put({ id, expect, doc }: Write): Before | undefined {
+    const entry = this.#cache.get(id) ?? this.#load(id) ?? this.#insert(id);
+    if (this.#shape.unique.length > 0 && this.#clashes(entry, doc)) return undefined;
+    // Made into text now: a document that cannot be is the fault of its change alone, not of the whole commit.
+    const text = JSON.stringify(doc);
+    const before = { entry, row: entry.row, text: entry.text };
+    this.#change(entry, { version: expect + 1, doc }, text);
+    return before;
+  }
+
+  restore({ entry, row, text }: Before): void {
+    this.#change(entry, row, text);
+  }
+
+  find({ list, equal, after, limit }: Find): Row<TableName>[] {
+    this.flush();
+    const ids = this.#statements.list(list, equal, after ?? null, limit ?? -1);
+    const rows: Row<TableName>[] = [];
+    for (const id of ids) {
+      const row = this.row(id);
+      if (row) rows.push(row);
+    }
+    return rows;
+  }
+
+  flush(): void {
+    if (this.#dirty.length === 0) return;
+    this.#begin();
+    const entries = this.#dirty;
+    this.#dirty = [];
+    for (const entry of entries) {
+      entry.dirty = false;
+      if (entry.row !== entry.stored) this.#write(entry);
+      entry.stored = entry.row;
+      entry.text = '';
+    }
+    for (const pending of this.#pending) pending.clear();
+  }
+
+  /** Lets the oldest rows go. Not in the middle of a change, which may have to put them back. */
+  trim(): void {
+    if (this.#cache.size <= this.#bound) return;
+    for (const [id, entry] of this.#cache) {
+      if (entry.dirty) continue;
+      this.#cache.delete(id);
+      if (this.#cache.size <= this.#bound) return;
+    }
+  }
+
+  /** The file was rolled back: nothing cached can be trusted. */
+  forget(): void {
+    this.#cache.clear();
+    this.#dirty = [];
+    for (const pending of this.#pending) pending.clear();
+  }
+
+  #write({ id, stored, row, text }: Entry): void {
+    // A row that was flushed and then put back by a failing change has lost its text.
+    this.#statements.write(id, stored, row, text || JSON.stringify(row?.doc));
+  }
+
+  #load(id: string): Entry | undefined {
+    if (id > this.#maxId) return undefined;
+    const found = this.#statements.get(id);
+    if (!found) return undefined;
+    const row = { version: found[0], doc: JSON.parse(found[1]) as Doc };
+    const entry: Entry = { id, row, text: '', stored: row, dirty: false };
+    this.#cache.set(id, entry);
+    return entry;
+  }
+
+  #insert(id: string): Entry {
+    const entry: Entry = { id, row: undefined, text: '', stored: undefined, dirty: false };
+    this.#cache.set(id, entry);
+    if (id > this.#maxId) this.#maxId = id;
+    return entry;
+  }
+
+  #change(entry: Entry, row: Row<TableName> | undefined, text: string): void {
+    for (const [at, column] of this.#shape.unique.entries()) this.#movePending(at, column, entry, row);
+    entry.row = row;
+    entry.text = text;
+    if (entry.dirty) return;
+    entry.dirty = true;
+    this.#dirty.push(entry);
+  }
+
+  #movePending(at: number, column: number, entry: Entry, row: Row<TableName> | undefined): void {
+    const pending = this.#pending[at];
+    const read = this.#shape.read[column];
+    if (!pending || !read) return;
+    const from = entry.row ? read(entry.row.doc) : null;
+    const to = row ? read(row.doc) : null;
+    if (from === to) return;
+    if (from !== null && pending.get(from) === entry.id) pending.delete(from);
+    if (to !== null) pending.set(to, entry.id);
+  }
+
+  #clashes(entry: Entry, doc: Doc): boolean {
+    return this.#shape.unique.some((column, at) => {
+      const read = this.#shape.read[column] as (doc: Doc) => ColumnValue;
+      const value = read(doc);
+      if (value === null || (entry.row && read(entry.row.doc) === value)) return false;
+      if (this.#pending[at]?.has(value)) return true;
+      const owner = this.#statements.owner(at, value);
+      if (owner === undefined) return false;
+      if (!this.#cache.get(owner)?.dirty) return owner !== entry.id;
+      // The row that has it in the file has been changed since; the file can say only once it knows that too.
+      this.flush();
+      const now = this.#statements.owner(at, value);
+      return now !== undefined && now !== entry.id;
+    });
+  }
+}
