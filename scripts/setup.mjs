@@ -75,11 +75,13 @@ function wantedStamp() {
 }
 
 function isSetUp() {
-  // npm removes the second file when it begins to change node_modules and writes it when it is done.
+  const inModules = (...path) => existsSync(join(root, 'node_modules', ...path));
   return (
-    existsSync(stampFile) &&
+    inModules('.reveille-setup') &&
     readFileSync(stampFile, 'utf8') === stamp &&
-    existsSync(join(root, 'node_modules', '.package-lock.json'))
+    // npm removes this one when it begins to change node_modules and writes it when it is done.
+    inModules('.package-lock.json') &&
+    (inModules('.bin', 'node') || Number.parseInt(process.versions.node, 10) >= NEEDED_NODE)
   );
 }
 
