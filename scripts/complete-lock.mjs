@@ -26,7 +26,8 @@ const lock = JSON.parse(readFileSync(file, 'utf8'));
 const missing = Object.entries(lock.packages).flatMap(([owner, { optionalDependencies = {}, dev }]) =>
   Object.entries(optionalDependencies)
     .filter(([name]) => !(at(name) in lock.packages) && !(`${owner}/${at(name)}` in lock.packages))
-    .map(([name, version]) => [at(name), entry(name, version, dev)]),
+    .map(([name, version]) => [at(name), entry(name, version, dev)])
+    .filter(([, found]) => found),
 );
 
 if (missing.length > 0) {
@@ -47,8 +48,12 @@ function entry(name, version, dev) {
   const os = words.filter((word) => SYSTEMS.includes(word));
   const cpu = words.filter((word) => PROCESSORS.includes(word));
   const libc = words.flatMap((word) => LIBRARIES[word] ?? []);
-  if (cpu.length === 0)
-    throw new Error(`package-lock.json lacks ${name}, whose name does not say its platform.`);
+  if (cpu.length === 0 || !/^\d+\.\d+\.\d+$/.test(version)) {
+    console.warn(
+      `package-lock.json lacks ${name}@${version}, and what it is for cannot be told from its name.`,
+    );
+    return undefined;
+  }
   const known = { version, cpu, dev, libc, optional: true, os }; // in npm's own order
   return Object.fromEntries(Object.entries(known).filter(([, value]) => value && value.length !== 0));
 }
