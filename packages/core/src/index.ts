@@ -1,3 +1,9 @@
+export { Engine } from './engine.ts';
+export type { Ports } from './context.ts';
+export { envelope } from './envelope.ts';
+export { graphProblems, checkPlan } from './plan-rules.ts';
+export { DEFAULTS, type Settings } from './settings.ts';
+export { mayMove } from './task-table.ts';
 export * from './ports/clock.ts';
 export * from './ports/dispatch.ts';
 export * from './ports/executor.ts';

@@ -3,6 +3,7 @@ export * from './budget.ts';
 export * from './errors.ts';
 export * from './event.ts';
 export * from './ids.ts';
+export * from './json-schema.ts';
 export * from './message.ts';
 export * from './orchestrator.ts';
 export * from './plan.ts';

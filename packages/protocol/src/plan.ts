@@ -58,6 +58,8 @@ export const Plan = z.object({
   since: z.number(),
   /** How many of the plan's own tasks are in which state; its status is derived from this (PLN4). */
   counts: z.record(z.string(), z.number()),
+  /** Somebody wants it cancelled; it is when the last of its runs has stopped. */
+  cancelling: z.string().nullable(),
   createdAt: z.number(),
 });
 export type Plan = z.infer<typeof Plan>;

@@ -66,6 +66,8 @@ export const Run = z.object({
   /** The silence being asked about: the turn after which it began, when it was asked, answers so far (HLT1). */
   inquiry: z.object({ turn: z.number().int(), at: z.number(), answers: z.number().int() }).nullable(),
   lastWords: z.string(),
+  /** Used by this run alone, as its backend reported it. */
+  used: z.object({ tokens: z.number(), usd: z.number() }),
   end: RunEnd.nullable(),
   startedAt: z.number(),
 });

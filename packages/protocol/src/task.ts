@@ -53,6 +53,10 @@ export const Task = z.object({
   run: RunId.nullable(),
   lastRun: RunId.nullable(),
   attempts: z.number().int(),
+  /** Started by hand: it may run although its plan is a draft or paused. */
+  byHand: z.boolean(),
+  /** The nearest node of the budget tree, if any limit applies. */
+  budget: z.string().nullable(),
   createdAt: z.number(),
 });
 export type Task = z.infer<typeof Task>;

@@ -3,8 +3,9 @@ import type { AgentType, ErrorClass, RunId, SessionId, Task, TaskId } from '@rev
 /** What is handed to an agent at the start of a turn. The ids are inside the text too, so that its history shows them. */
 export interface TurnInput {
   readonly turn: number;
+  /** The ids to ask a resumed history for: of the messages, and of the run if its task is handed over. */
+  readonly given: readonly string[];
   readonly text: string;
-  readonly messages: readonly string[];
 }
 
 export interface StartSpec {
@@ -31,7 +32,7 @@ export type ExecutorEvent =
   | { readonly type: 'tool_end'; readonly id: string; readonly failed: boolean; readonly news: boolean }
   | { readonly type: 'file_touched'; readonly path: string }
   | { readonly type: 'usage'; readonly id: string; readonly tokens: number; readonly usd: number }
-  | { readonly type: 'turn_ended'; readonly turn: number; readonly lastWords: string }
+  | { readonly type: 'turn_ended'; readonly turn: number; readonly lastWords: string; readonly interrupted?: boolean }
   | { readonly type: 'failed'; readonly class: ErrorClass; readonly message: string }
   | { readonly type: 'exited'; readonly detail: string };
 
@@ -46,7 +47,7 @@ export interface Agent {
   steer(input: TurnInput): Promise<'taken' | 'refused'>;
   /** Ends the open turn, keeps the agent. */
   interrupt(): void;
-  seen(messages: readonly string[]): Promise<ReadonlyMap<string, Seen>>;
+  seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>>;
   /** Ask, abort, kill (EXE4). Resolves when nothing of it lives. */
   stop(reason: string): Promise<void>;
 }

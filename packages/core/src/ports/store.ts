@@ -38,7 +38,7 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
     columns: {
       plan: (t) => t.plan,
       owner: (t) => t.owner,
-      open: (t) => (t.state === 'completed' || t.state === 'failed' || t.state === 'cancelled' ? 0 : 1),
+      open: (t) => (t.state === 'completed' || t.state === 'failed' || t.state === 'cancelled' ? null : 1),
       key: (t) => (t.key === null ? null : `${t.plan ?? t.owner}/${t.key}`),
     },
     lists: {
@@ -109,9 +109,9 @@ export interface Change {
   readonly writes: readonly Write[];
   readonly guards: readonly Guard[];
   readonly facts: readonly Fact[];
-  readonly offers: readonly Offer[];
-  /** Tasks that no longer need a host. */
+  /** Tasks that no longer need a host, or whose host gives them up. Taken before `offers`. */
   readonly drops: readonly string[];
+  readonly offers: readonly Offer[];
   /** Sessions whose mailbox or state changed: a hint to other hosts that share the store. */
   readonly wakes: readonly string[];
   readonly at: number;
@@ -135,7 +135,7 @@ export interface Store {
   /** Sessions with queued messages, for the sweep (WAK4). */
   sessionsWithMail(limit: number): Promise<string[]>;
   commit(change: Change): Promise<Outcome>;
-  /** Resolves when everything a read could have seen until now is on disk. */
+  /** Resolves when everything a read could have seen until now is on disk; rejects if that failed, and with it what was seen. */
   barrier(): Promise<void>;
   events(after: number, limit: number): Promise<ReveilleEvent[]>;
   lastEvent(): Promise<number>;

@@ -1,0 +1,158 @@
+import {
+  ReveilleError,
+  isTerminal,
+  type AwaitResult,
+  type Caller,
+  type Delivery,
+  type Message,
+  type SessionId,
+  type TaskId,
+} from '@reveille/protocol';
+import { deliveries } from './briefing.ts';
+import { newId, type Context } from './context.ts';
+import { decide } from './decide.ts';
+import { checkCaller } from './authority.ts';
+import { giveBack, queuedMessages, take } from './mailbox.ts';
+import type { Mailroom, Taker } from './mailroom.ts';
+import { moveTask } from './task-table.ts';
+import type { Tx } from './tx.ts';
+
+/** Kinds that end a wait for a child: how it ended, or that it needs its parent first (SUB2). */
+const ENDS = new Set<Message['kind']>(['end']);
+const NEEDS = new Set<Message['kind']>(['question', 'approval_request', 'review']);
+
+interface Wanted {
+  readonly session: SessionId;
+  readonly tasks: ReadonlySet<TaskId>;
+  readonly mode: 'all' | 'any';
+}
+
+interface Taken {
+  readonly messages: Message[];
+  readonly open: TaskId[];
+  readonly why: AwaitResult['why'];
+}
+
+export interface Room {
+  readonly context: Context;
+  readonly mailroom: Mailroom;
+  /** The call is about to answer with messages: the caller's next sign of life will show that they arrived. */
+  readonly handedOver: (caller: Caller, messages: readonly Message[]) => void;
+  /** The run behind the caller holds no slot until the returned function is called. */
+  readonly blocked: (caller: Caller) => () => void;
+}
+
+/** Takes what is queued, all of it or what the filter names; only that is consumed (SUB5). */
+export async function checkUpdates(room: Room, caller: Caller, session: SessionId, tasks?: ReadonlySet<TaskId>): Promise<Delivery[]> {
+  const messages = await decide(room.context, async (tx) => {
+    await checkCaller(tx, caller);
+    const queued = await queuedMessages(tx, session);
+    const wanted = tasks ? queued.filter((message) => message.task && tasks.has(message.task)) : queued;
+    return take(tx, wanted, takenBy(room.context, caller));
+  });
+  room.handedOver(caller, messages);
+  return deliveries(room.context.store, messages);
+}
+
+/**
+ * Waits until the tasks have ended, or one of them needs the caller, or the time is up (SUB4). What it answers with
+ * is delivered before it answers; what was delivered before by another road is not given again.
+ */
+export async function awaitTasks(
+  room: Room,
+  caller: Caller,
+  wanted: Wanted,
+  options: { timeoutMs: number; signal?: AbortSignal | undefined },
+): Promise<AwaitResult> {
+  const { context } = room;
+  const first = await decide(context, (tx) => tryTake(tx, context, caller, wanted, options.timeoutMs <= 0));
+  const taken = first ?? (await wait(room, caller, wanted, options));
+  if (options.signal?.aborted) {
+    await decide(context, async (tx) => {
+      for (const { id } of taken.messages) giveBack(tx, [await tx.need('message', id)], 'unknown');
+    });
+    throw new ReveilleError('aborted', 'The call was given up.');
+  }
+  room.handedOver(caller, taken.messages);
+  const done = taken.why === 'ended';
+  return { done, why: taken.why, open: taken.open, deliveries: await deliveries(context.store, taken.messages) };
+}
+
+/** Sits at the session's desk until a look is satisfied. */
+async function wait(
+  room: Room,
+  caller: Caller,
+  wanted: Wanted,
+  options: { timeoutMs: number; signal?: AbortSignal | undefined },
+): Promise<Taken> {
+  const { context, mailroom } = room;
+  await decide(context, (tx) => setWaiting(tx, caller, true));
+  const unblock = room.blocked(caller);
+  const cleanups: (() => void)[] = [unblock];
+  try {
+    return await new Promise<Taken>((resolve, reject) => {
+      let over = false;
+      let answered = false;
+      const taker: Taker = {
+        wants: (message) => !answered && message.task !== null && wanted.tasks.has(message.task) && (ENDS.has(message.kind) || NEEDS.has(message.kind)),
+        look: async () => {
+          if (answered) return;
+          try {
+            const taken = await decide(context, (tx) => tryTake(tx, context, caller, wanted, over));
+            if (!taken) return;
+            answered = true;
+            resolve(taken);
+          } catch (error) {
+            // A store that fails is looked at again; a caller that is stale never will be answered.
+            if (error instanceof ReveilleError && error.code.startsWith('store_')) return;
+            answered = true;
+            reject(error as Error);
+          }
+        },
+      };
+      cleanups.push(mailroom.sit(wanted.session, 'call', taker));
+      const finish = (): void => {
+        over = true;
+        mailroom.wake(wanted.session);
+      };
+      cleanups.push(context.clock.after(options.timeoutMs, finish));
+      if (options.signal) {
+        options.signal.addEventListener('abort', finish, { once: true });
+        cleanups.push(() => options.signal?.removeEventListener('abort', finish));
+        if (options.signal.aborted) finish();
+      }
+      mailroom.wake(wanted.session);
+    });
+  } finally {
+    for (const cleanup of cleanups) cleanup();
+    await decide(context, (tx) => setWaiting(tx, caller, false)).catch(() => undefined);
+  }
+}
+
+async function tryTake(tx: Tx, context: Context, caller: Caller, wanted: Wanted, over: boolean): Promise<Taken | null> {
+  await checkCaller(tx, caller);
+  const queued = (await queuedMessages(tx, wanted.session)).filter((message) => message.task && wanted.tasks.has(message.task));
+  const needs = queued.filter((message) => NEEDS.has(message.kind));
+  const ends = queued.filter((message) => ENDS.has(message.kind));
+  const open: TaskId[] = [];
+  for (const id of wanted.tasks) if (!isTerminal((await tx.need('task', id)).state)) open.push(id);
+  const ended = wanted.mode === 'all' ? open.length === 0 : ends.length > 0 || open.length < wanted.tasks.size;
+  if (!ended && needs.length === 0 && !over) return null;
+  const messages = take(tx, [...needs, ...ends], takenBy(context, caller));
+  return { messages, open, why: ended ? 'ended' : needs.length > 0 ? 'needs_you' : 'timeout' };
+}
+
+/** A run whose agent waits in a call is shown as waiting, and for what (PLN2). */
+async function setWaiting(tx: Tx, caller: Caller, waiting: boolean): Promise<void> {
+  if (caller.kind !== 'worker') return;
+  const run = await tx.get('run', caller.run);
+  if (!run || run.state === 'ended' || run.epoch !== caller.epoch) return;
+  const task = await tx.need('task', run.task);
+  if (waiting && task.state === 'running') moveTask(tx, task, 'waiting', { why: 'waits in a call', on: 'children' });
+  if (!waiting && task.state === 'waiting' && run.turn) moveTask(tx, task, 'running', { why: 'its call returned' });
+}
+
+export function takenBy(context: Context, caller: Caller) {
+  const worker = caller.kind === 'worker' ? caller : null;
+  return { by: 'call', id: newId(context, 'call'), run: worker?.run ?? null, epoch: worker?.epoch ?? 0 } as const;
+}

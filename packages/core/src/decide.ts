@@ -1,0 +1,46 @@
+import { ReveilleError } from '@reveille/protocol';
+import type { Context } from './context.ts';
+import { derivePlans } from './plan-status.ts';
+import { Tx } from './tx.ts';
+
+const MAX_TRIES = 100;
+
+/**
+ * The only way anything changes. `decision` reads through the transaction and puts what it wants; the store
+ * commits all of it or, if a row it read has changed, none, and it is made again. It may run several times
+ * and so must do nothing but read and put.
+ *
+ * Decisions of one engine are made one at a time: on a store that reads its own writes the next one sees this
+ * one before it is on disk, so a thousand spawns of one parent share a commit without a single conflict. Nobody
+ * is told or woken before the commit.
+ */
+export async function decide<T>(context: Context, decision: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const made = await make(context, decision);
+    if (!made.committing) {
+      // What it saw may not be on disk yet, and its answer may go outside.
+      await context.store.barrier();
+      return made.value;
+    }
+    const outcome = await made.committing;
+    if (!outcome.committed) continue;
+    context.wake(made.tx.wakes);
+    return made.value;
+  }
+  throw new ReveilleError('contention', `Gave up after ${MAX_TRIES} tries: others kept changing the same rows. Try again.`);
+}
+
+async function make<T>(context: Context, decision: (tx: Tx) => Promise<T>) {
+  const leave = await context.gate.enter();
+  try {
+    const tx = new Tx(context.store, context.clock.now());
+    const value = await decision(tx);
+    if (!tx.dirty) return { tx, value, committing: null };
+    await derivePlans(tx);
+    const committing = context.store.commit(tx.change());
+    if (context.store.readsOwnWrites) return { tx, value, committing };
+    return { tx, value, committing: Promise.resolve(await committing) };
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,171 @@
+import { type Caller, type Message, type Orchestrator, type Request, type SessionId } from '@reveille/protocol';
+import { Gate, type Context, type Ports } from './context.ts';
+import { decide } from './decide.ts';
+import { deliveredMessages, giveBack, markRead } from './mailbox.ts';
+import { Mailroom } from './mailroom.ts';
+import { orchestratorFor } from './orchestrator.ts';
+import { LEASE } from './ports/dispatch.ts';
+import { passOn } from './requests.ts';
+import { Scheduler } from './scheduler.ts';
+import { WorkerRun } from './worker-run.ts';
+
+const TICK_MS = 1_000;
+const SWEEP_LIMIT = 1_000;
+
+/**
+ * Puts the parts together and keeps time for them. All it has in memory can be lost at any moment: `start` finds
+ * everything that was under way again.
+ */
+export class Engine {
+  readonly context: Context;
+  readonly mailroom: Mailroom;
+  readonly scheduler: Scheduler;
+  /** What calls of sessions without a run have been answered with and not yet shown to have arrived. */
+  readonly #inHands = new Map<SessionId, Message[]>();
+  readonly #requestsSeen = new Map<string, number>();
+  #cancelTick: (() => void) | null = null;
+  #unsubscribe: (() => void) | null = null;
+  #ticks = 0;
+  #sweeping = false;
+  #stopped = false;
+
+  constructor(ports: Ports) {
+    this.mailroom = new Mailroom(
+      (session) => this.#adopt(session),
+      (session, error) => this.#log('a look at the mailbox failed; the sweep looks again', error, { session }),
+    );
+    const wake = (sessions: Iterable<SessionId>): void => {
+      if (this.#stopped) return;
+      for (const session of sessions) this.mailroom.wake(session);
+    };
+    this.context = { ...ports, gate: new Gate(), wake };
+    this.scheduler = new Scheduler(this.context, this.mailroom);
+  }
+
+  /** Every operation, as this caller may use it. Whoever calls `as` has checked the credential. */
+  as(caller: Caller): Orchestrator {
+    return orchestratorFor(this, caller);
+  }
+
+  /** Goes on with whatever an earlier life was doing. Until the store answers, nothing is claimed. */
+  async start(): Promise<void> {
+    await this.context.dispatch.reclaim(this.context.host);
+    await this.#takeBackCalls();
+    this.#unsubscribe = this.context.store.onHint((sessions) => this.context.wake(sessions as SessionId[]));
+    await this.#sweep(true);
+    this.#schedule();
+    this.scheduler.kick();
+  }
+
+  /** Stops claiming, stops the agents, leaves their runs to a later life. */
+  async stop(): Promise<void> {
+    this.#cancelTick?.();
+    this.#unsubscribe?.();
+    await this.scheduler.drain();
+    this.#stopped = true;
+  }
+
+  #schedule(): void {
+    this.#cancelTick = this.context.clock.after(TICK_MS, () => this.#tick());
+  }
+
+  #tick(): void {
+    this.#schedule();
+    this.#ticks++;
+    this.scheduler.tick();
+    if ((this.#ticks * TICK_MS) % LEASE.renewEveryMs === 0) void this.scheduler.renew();
+    if ((this.#ticks * TICK_MS) % this.context.settings.sweepEveryMs === 0) void this.#sweep(false);
+  }
+
+  /** A wake may be lost; the mailbox is the truth and is looked at again (WAK4). Requests that nobody answers move up. */
+  async #sweep(first: boolean): Promise<void> {
+    if (this.#sweeping) return;
+    this.#sweeping = true;
+    try {
+      this.context.wake((await this.context.store.sessionsWithMail(SWEEP_LIMIT)) as SessionId[]);
+      await this.#passOnRequests(first);
+    } catch (error) {
+      this.#log('the sweep failed; the next one looks again', error, {});
+    } finally {
+      this.#sweeping = false;
+    }
+  }
+
+  async #passOnRequests(first: boolean): Promise<void> {
+    const open = await this.context.store.find('request', { list: 'open', equal: [1] });
+    const { passOnAfterMs, expireAfterMs } = this.context.settings.requests;
+    const seen = new Set<string>();
+    for (const { doc } of open) {
+      const key = `${doc.id}:${doc.movedAt}`;
+      seen.add(key);
+      const limit = doc.with === null ? expireAfterMs : passOnAfterMs;
+      if (limit !== null && this.#openFor(doc, key, first) >= limit) {
+        await decide(this.context, (tx) => passOn(tx, this.context, doc));
+      }
+    }
+    for (const key of this.#requestsSeen.keys()) if (!seen.has(key)) this.#requestsSeen.delete(key);
+  }
+
+  /** On the monotonic clock since it was first seen; the wall clock counts only for what an earlier life left (HLT4). */
+  #openFor(request: Request, key: string, first: boolean): number {
+    const mono = this.context.clock.mono();
+    const since = this.#requestsSeen.get(key);
+    if (since !== undefined) return mono - since;
+    const before = first ? Math.max(0, this.context.clock.now() - request.movedAt) : 0;
+    this.#requestsSeen.set(key, mono - before);
+    return before;
+  }
+
+  /** The connections of an earlier life are gone; what their calls were answered with may have been seen. */
+  async #takeBackCalls(): Promise<void> {
+    for (const kind of ['chat', 'terminal', 'orchestrator']) {
+      for (const { doc } of await this.context.store.find('session', { list: 'byKind', equal: [kind] })) {
+        await decide(this.context, async (tx) => giveBack(tx, await deliveredMessages(tx, doc.id), 'unknown'));
+      }
+    }
+  }
+
+  #adopt(session: SessionId): void {
+    if (this.#stopped) return;
+    this.scheduler.adopt(session).catch((error: unknown) => this.#log('mail for a parked worker; the sweep looks again', error, { session }));
+  }
+
+  // What follows keeps track of whether callers live.
+
+  workerOf(caller: Caller): WorkerRun | null {
+    if (caller.kind !== 'worker') return null;
+    const holder = this.mailroom.holder(caller.session);
+    return holder instanceof WorkerRun && holder.runId === caller.run ? holder : null;
+  }
+
+  /** A call arrived: whatever its session was given before, it has (MBX3). */
+  async alive(caller: Caller): Promise<void> {
+    if (caller.kind === 'worker') return this.workerOf(caller)?.sign();
+    if (caller.kind === 'person') return;
+    const messages = this.#inHands.get(caller.session);
+    if (!messages) return;
+    this.#inHands.delete(caller.session);
+    await decide(this.context, async (tx) => {
+      for (const { id } of messages) markRead(tx, [await tx.need('message', id)]);
+    });
+  }
+
+  handedOver(caller: Caller, messages: readonly Message[]): void {
+    if (messages.length === 0) return;
+    if (caller.kind === 'worker') this.workerOf(caller)?.handedOver();
+    if (caller.kind === 'session') this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
+  }
+
+  /** The connection of a session broke: what it was answered with last may not have arrived. */
+  async disconnected(session: SessionId): Promise<void> {
+    const messages = this.#inHands.get(session) ?? [];
+    this.#inHands.delete(session);
+    await decide(this.context, async (tx) => {
+      for (const { id } of messages) giveBack(tx, [await tx.need('message', id)], 'unknown');
+    });
+  }
+
+  #log(message: string, error: unknown, data: Record<string, unknown>): void {
+    this.context.log?.('warn', message, { ...data, error: String(error) });
+  }
+}

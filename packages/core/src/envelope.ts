@@ -1,0 +1,87 @@
+import { formatAgentType, type Delivery, type Message, type RunEnd, type Task } from '@reveille/protocol';
+
+/**
+ * What an agent is given says where it comes from and is fenced as data (WAK5). The fence carries the message's
+ * id, which no sender can know beforehand, and any look-alike inside the body is broken up, so an answer can
+ * neither close its own fence nor pass for somebody else's word.
+ */
+export function envelope(message: Message, about: { task: Task | null; end: RunEnd | null; body: string }): Delivery {
+  const { task, end } = about;
+  const again = message.maybeSeen > 0 ? ' (given again: you may have seen it before)' : '';
+  const head = `${headline(message, task, end)}${again}`;
+  const fence = `reveille-data ${message.id}`;
+  const text = `${head}\n<${fence}>\n${defuse(about.body)}\n</${fence}>`;
+  return { message, task, end, text };
+}
+
+/** A zero-width space after the bracket keeps the words readable and the tag dead. */
+const defuse = (body: string): string => body.replaceAll(/<(\/?)(?=reveille-)/gi, '<$1​');
+
+function headline(message: Message, task: Task | null, end: RunEnd | null): string {
+  const who = sender(message);
+  switch (message.kind) {
+    case 'end':
+      return `${who} received the task ${quote(task?.prompt ?? '')}; it ended: ${end?.status ?? 'cancelled'}. Its response:`;
+    case 'question':
+      return `${who} asks you (answer with request ${message.request}):`;
+    case 'approval_request':
+      return `${who} wants your approval (answer with request ${message.request}):`;
+    case 'review':
+      return `${who} finished its task ${quote(task?.prompt ?? '')} and asks for review. Its response:`;
+    case 'changes':
+      return `The review of your work by ${who} asks for changes:`;
+    case 'answer':
+      return `${who} answers your request ${message.request}:`;
+    case 'idle_response':
+      return `${who}, asked why it is silent, says:`;
+    case 'progress':
+    case 'info':
+    case 'error':
+    case 'health':
+    case 'warning':
+      return `${message.kind} about ${who}:`;
+    case 'words':
+      return `${who} says:`;
+    case 'inquiry':
+    case 'resume':
+      return 'Reveille says:';
+    default:
+      return message.kind satisfies never;
+  }
+}
+
+function sender(message: Message): string {
+  const { from } = message;
+  switch (from.kind) {
+    case 'task':
+      return `${from.agent} (${from.task})`;
+    case 'session':
+      return `session ${from.session}`;
+    case 'person':
+      return 'a person';
+    case 'harness':
+      return 'Reveille';
+    default:
+      return from satisfies never;
+  }
+}
+
+/** The body of an end or a review: the answer in full, then what it left in its worktree. */
+export function endBody(task: Task, end: RunEnd): string {
+  const lines = [end.output];
+  if (end.error) lines.push(`error (${end.error.class}): ${end.error.message}`);
+  if (end.structured !== undefined) lines.push(`result: ${JSON.stringify(end.structured)}`);
+  if (end.work) {
+    const { worktree, branch, files } = end.work;
+    lines.push(`worktree: ${worktree}`, `branch: ${branch}`, `files changed: ${files.length}`);
+    lines.push(...files.map((file) => `  ${file.path} +${file.insertions} −${file.deletions}`));
+  }
+  lines.push(`agent: ${formatAgentType(task.agent)}, attempt ${task.attempts}`);
+  return lines.join('\n');
+}
+
+/** One line, harmless, of bounded length: a prompt is an author's word and may hold anything. */
+function quote(text: string): string {
+  const flat = defuse(text.replaceAll(/\s+/g, ' ').trim());
+  return JSON.stringify(flat.length > 300 ? `${flat.slice(0, 300)}…` : flat);
+}

@@ -1,0 +1,94 @@
+import { PlanTaskInput, ReveilleError, type Caller, type Orchestrator, type Plan, type PlanId, type PlanView } from '@reveille/protocol';
+import { checkCaller, nameOf, sessionOf } from '../authority.ts';
+import { decide } from '../decide.ts';
+import type { Engine } from '../engine.ts';
+import { checkPlan, resolveAgent } from '../plan-rules.ts';
+import { addTask, cancelPlan, createPlan, pausePlan, resumePlan, startPlan } from '../plans.ts';
+import { personSession } from '../sessions.ts';
+import type { Tx } from '../tx.ts';
+import { viewTask } from '../views.ts';
+import { invalid, parse } from './parse.ts';
+
+type PlanOperations = Pick<
+  Orchestrator,
+  'savePlan' | 'addPlanTask' | 'startPlan' | 'pausePlan' | 'resumePlan' | 'cancelPlan' | 'getPlan' | 'listPlans'
+>;
+
+export function planOperations(engine: Engine, caller: Caller): PlanOperations {
+  const { context } = engine;
+  const { store } = context;
+  const wish = (why?: string) => ({ by: nameOf(caller), why: why ?? 'cancelled by request' });
+
+  async function getPlan(id: PlanId): Promise<PlanView> {
+    const plan = await store.get('plan', id);
+    if (!plan) throw new ReveilleError('not_found', `There is no plan ${id}.`);
+    const tasks = await store.find('task', { list: 'byPlan', equal: [id] });
+    const view = { plan: plan.doc, tasks: await Promise.all(tasks.map((row) => viewTask(store, row.doc))) };
+    await store.barrier();
+    return view;
+  }
+
+  /** Changes a plan the caller may change, and answers with what became of it. */
+  async function change(id: PlanId, act: (tx: Tx, plan: Plan) => Promise<unknown>): Promise<Plan> {
+    await engine.alive(caller);
+    await decide(context, async (tx) => {
+      await checkCaller(tx, caller);
+      const plan = await tx.need('plan', id);
+      await checkOwns(tx, caller, plan);
+      await act(tx, plan);
+    });
+    return (await getPlan(id)).plan;
+  }
+
+  return {
+    async savePlan(input, options = {}) {
+      const checked = checkPlan(context, input);
+      if ('problems' in checked) throw invalid(checked.problems);
+      await engine.alive(caller);
+      const id = await decide(context, async (tx) => {
+        await checkCaller(tx, caller);
+        const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
+        return createPlan(tx, context, checked, owner);
+      });
+      if (options.start) await decide(context, async (tx) => startPlan(tx, await tx.need('plan', id)));
+      return getPlan(id);
+    },
+
+    async addPlanTask(id, input) {
+      const task = parse(PlanTaskInput, input);
+      const agent = resolveAgent(context, task.agent);
+      if ('problem' in agent) throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
+      await engine.alive(caller);
+      const added = await decide(context, async (tx) => {
+        await checkCaller(tx, caller);
+        const plan = await tx.need('plan', id);
+        await checkOwns(tx, caller, plan);
+        return addTask(tx, context, plan, task, agent);
+      });
+      const row = await store.get('task', added);
+      if (!row) throw new ReveilleError('not_found', `There is no task ${added}.`);
+      return viewTask(store, row.doc);
+    },
+
+    startPlan: (id) => change(id, (tx, plan) => startPlan(tx, plan)),
+    pausePlan: (id) => change(id, (tx, plan) => pausePlan(tx, plan)),
+    resumePlan: (id) => change(id, (tx, plan) => resumePlan(tx, plan)),
+    cancelPlan: (id, why) => change(id, (tx, plan) => cancelPlan(tx, context, plan, wish(why))),
+    getPlan,
+    async listPlans() {
+      const found = await Promise.all(
+        ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'].map((state) => store.find('plan', { list: 'byState', equal: [state] })),
+      );
+      await store.barrier();
+      return found.flat().map((row) => row.doc);
+    },
+  };
+}
+
+async function checkOwns(tx: Tx, caller: Caller, plan: Plan): Promise<void> {
+  const session = sessionOf(caller);
+  if (!session || session === plan.owner) return;
+  const self = await tx.need('session', session);
+  if (self.kind === 'orchestrator') return;
+  throw new ReveilleError('not_allowed', `Plan ${plan.id} is not yours: only its owner, the orchestrator or a person may change it.`);
+}

@@ -1,0 +1,57 @@
+import { ReveilleError, type Caller, type Orchestrator, type SessionId } from '@reveille/protocol';
+import { decide } from '../decide.ts';
+import type { Engine } from '../engine.ts';
+import { AttachedReceiver } from '../receiver.ts';
+import { endSession, openSession } from '../sessions.ts';
+
+type SessionOperations = Pick<Orchestrator, 'openSession' | 'endSession' | 'attach' | 'mailbox' | 'inbox' | 'events'>;
+
+export function sessionOperations(engine: Engine, caller: Caller): SessionOperations {
+  const { context } = engine;
+  const { store } = context;
+
+  /** A session's mail is its own, and a person's to see. */
+  function checkOwn(session: SessionId): void {
+    if (caller.kind === 'person' || caller.session === session) return;
+    throw new ReveilleError('not_allowed', `The mailbox of ${session} is not yours.`);
+  }
+
+  return {
+    openSession: (kind, name) => decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200))),
+    async endSession(session) {
+      checkOwn(session);
+      await decide(context, async (tx) => endSession(tx, context, await tx.need('session', session)));
+    },
+    async attach(session, receive) {
+      checkOwn(session);
+      await decide(context, async (tx) => {
+        const row = await tx.need('session', session);
+        if (row.kind === 'worker') throw new ReveilleError('not_allowed', `${session} is a worker; its run receives its mail.`);
+        if (row.state === 'ended') throw new ReveilleError('wrong_state', `Session ${session} has ended.`);
+      });
+      const receiver = new AttachedReceiver(context, session, receive);
+      const leave = engine.mailroom.sit(session, 'holder', receiver);
+      engine.mailroom.wake(session);
+      return async () => {
+        receiver.disconnect();
+        leave();
+        await engine.disconnected(session);
+      };
+    },
+    async mailbox(session) {
+      checkOwn(session);
+      const rows = await store.find('message', { list: 'byRecipient', equal: [session] });
+      await store.barrier();
+      return rows.map((row) => row.doc);
+    },
+    async inbox() {
+      const rows = await store.find('request', { list: 'open', equal: [1] });
+      await store.barrier();
+      return rows.map((row) => row.doc).filter((request) => request.with === null);
+    },
+    async events(after, limit) {
+      await store.barrier();
+      return store.events(after, Math.min(limit, 10_000));
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import {
+  ReveilleError,
+  ReviewInput,
+  isTerminal,
+  type Caller,
+  type Orchestrator,
+  type StopScope,
+  type Task,
+  type TaskId,
+  type TaskView,
+} from '@reveille/protocol';
+import { checkMayAct, nameOf } from '../authority.ts';
+import { openBudget } from '../budget.ts';
+import { decide } from '../decide.ts';
+import type { Engine } from '../engine.ts';
+import { enqueue } from '../mailbox.ts';
+import { cancelPlan, deployTask } from '../plans.ts';
+import type { Find } from '../ports/store.ts';
+import { cancelTree } from '../settle.ts';
+import { cancel, complete, retry, review } from '../task-acts.ts';
+import { moveTask } from '../task-table.ts';
+import type { Tx } from '../tx.ts';
+import { viewTask } from '../views.ts';
+import { parse } from './parse.ts';
+
+type TaskOperations = Pick<
+  Orchestrator,
+  | 'getTask' | 'listTasks' | 'deployTask' | 'completeTask' | 'cancelTask' | 'retryTask' | 'reviewTask'
+  | 'pauseWorker' | 'resumeWorker' | 'interruptWorker' | 'raiseBudget' | 'stop'
+>;
+
+export function taskOperations(engine: Engine, caller: Caller): TaskOperations {
+  const { context } = engine;
+  const { store } = context;
+  const by = nameOf(caller);
+
+  async function getTask(id: TaskId): Promise<TaskView> {
+    const row = await store.get('task', id);
+    if (!row) throw new ReveilleError('not_found', `There is no task ${id}.`);
+    const view = await viewTask(store, row.doc);
+    await store.barrier();
+    return view;
+  }
+
+  /** Acts on a task the caller may act on, and answers with what became of it. */
+  async function act(id: TaskId, change: (tx: Tx, task: Task) => Promise<unknown>): Promise<TaskView> {
+    await engine.alive(caller);
+    await decide(context, async (tx) => {
+      const task = await tx.need('task', id);
+      await checkMayAct(tx, caller, task);
+      await change(tx, task);
+    });
+    return getTask(id);
+  }
+
+  return {
+    getTask,
+    async listTasks(filter) {
+      const rows = await store.find('task', listOf(filter));
+      const open = rows.filter((row) => filter.open === undefined || filter.open === !isTerminal(row.doc.state));
+      const views = await Promise.all(open.map((row) => viewTask(store, row.doc)));
+      await store.barrier();
+      return views;
+    },
+    deployTask: (id) => act(id, (tx, task) => deployTask(tx, task)),
+    completeTask: (id, output) => act(id, (tx, task) => complete(tx, context, task, output ?? '')),
+    cancelTask: (id, why) => act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
+    retryTask: (id) => act(id, (tx, task) => retry(tx, task)),
+    async reviewTask(input) {
+      const parsed = parse(ReviewInput, input);
+      return act(parsed.task, (tx) => review(tx, context, parsed, by));
+    },
+    pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
+    resumeWorker: (id) => act(id, (tx, task) => resume(tx, engine, task)),
+    async interruptWorker(id) {
+      const view = await act(id, async () => undefined);
+      engine.scheduler.runs.get(id)?.interrupt();
+      return view;
+    },
+    async raiseBudget(node, limits) {
+      await decide(context, async (tx) => {
+        const budget = await tx.get('budget', node);
+        if (budget) return tx.put('budget', { ...budget, limits: { ...budget.limits, ...limits } });
+        const task = await tx.need('task', node);
+        await checkMayAct(tx, caller, task);
+        tx.put('task', { ...task, budget: openBudget(tx, task.id, task.budget, limits) });
+      });
+    },
+    stop: (scope, why) => stopAll(engine, scope, { by, why }),
+  };
+}
+
+function listOf(filter: { plan?: string; owner?: string; open?: boolean }): Find {
+  if (filter.plan !== undefined) return { list: 'byPlan', equal: [filter.plan] };
+  if (filter.owner !== undefined) return { list: 'byOwner', equal: [filter.owner] };
+  return { list: 'open', equal: [filter.open === false ? 0 : 1] };
+}
+
+/** No turn begins until it is resumed; one that is open is stopped. Its mail waits. */
+async function pause(tx: Tx, task: Task): Promise<void> {
+  const run = task.run ? await tx.need('run', task.run) : null;
+  if (!run) throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}: no worker is at it.`);
+  tx.put('run', { ...run, paused: true });
+  tx.wake(task.session);
+  if (!run.turn && task.state === 'running') moveTask(tx, task, 'waiting', { why: 'paused', on: 'paused' });
+}
+
+async function resume(tx: Tx, engine: Engine, task: Task): Promise<void> {
+  const run = task.run ? await tx.need('run', task.run) : null;
+  if (!run?.paused) throw new ReveilleError('wrong_state', `Task ${task.id} is not paused.`);
+  tx.put('run', { ...run, paused: false });
+  await enqueue(tx, engine.context, {
+    to: task.session,
+    key: `resume:${run.id}:${run.turns}`,
+    kind: 'resume',
+    from: { kind: 'harness' },
+    task: task.id,
+    text: 'You were paused and go on now.',
+  });
+}
+
+/** Everything in scope is cancelled, in as few changes as there are trees (LIM3). */
+async function stopAll(engine: Engine, scope: StopScope, wish: { by: string; why: string }): Promise<{ stopped: number }> {
+  const { context } = engine;
+  const { store } = context;
+  let stopped = 0;
+  const stopTask = async (id: string): Promise<void> => {
+    stopped += await decide(context, async (tx) => cancelTree(tx, context, await tx.need('task', id), wish));
+  };
+  const stopPlan = async (id: string): Promise<void> => {
+    stopped += await decide(context, async (tx) => {
+      const plan = await tx.need('plan', id);
+      return ['completed', 'failed', 'cancelled'].includes(plan.state) ? 0 : cancelPlan(tx, context, plan, wish);
+    });
+  };
+  if (scope.scope === 'tree') await stopTask(scope.task);
+  if (scope.scope === 'plan') await stopPlan(scope.plan);
+  if (scope.scope === 'all') {
+    for (const state of ['active', 'paused']) {
+      for (const { doc } of await store.find('plan', { list: 'byState', equal: [state] })) await stopPlan(doc.id);
+    }
+    for (const { doc } of await store.find('task', { list: 'open', equal: [1] })) {
+      if (doc.plan === null) await stopTask(doc.id);
+    }
+  }
+  return { stopped };
+}

@@ -1,0 +1,117 @@
+import {
+  PlanInput,
+  formatAgentType,
+  nearest,
+  parseAgentType,
+  type AgentType,
+  type ParsedPlanInput,
+  type PlanProblem,
+} from '@reveille/protocol';
+import type { Agents, Executors } from './ports/executor.ts';
+import type { Settings } from './settings.ts';
+
+export interface Known {
+  readonly agents: Agents;
+  readonly executors: Executors;
+  readonly settings: Settings;
+}
+
+/** The parsed form, or why not, naming what exists, nearest first (AGT2). No type given is never the parent's (AGT3). */
+export function resolveAgent(known: Known, text: string | undefined): AgentType | { problem: string; known: string[] } {
+  const { settings } = known;
+  if (text === undefined) return { backend: settings.defaultBackend, name: settings.defaultAgent };
+  const type = parseAgentType(text, settings.defaultBackend);
+  const names = known.agents.names();
+  if (!type) {
+    const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+    return { problem: `"${shown}" is not an agent type; write [@][backend:]name`, known: nearest(text, names).slice(0, 10) };
+  }
+  if (!known.executors.get(type.backend)) {
+    const backends = nearest(type.backend, known.executors.backends());
+    return { problem: `there is no backend "${type.backend}"; there are: ${backends.join(', ')}`, known: backends };
+  }
+  if (!names.includes(type.name)) {
+    const agents = nearest(type.name, names).slice(0, 10);
+    return { problem: `there is no agent "${formatAgentType(type)}"; there are: ${agents.join(', ')}`, known: agents };
+  }
+  return type;
+}
+
+export type CheckedPlan = { readonly plan: ParsedPlanInput; readonly agents: readonly AgentType[] };
+
+/** Checks a plan whole and reports every problem at once, each with its place (PLN1). */
+export function checkPlan(known: Known, input: unknown): CheckedPlan | { readonly problems: PlanProblem[] } {
+  const parsed = PlanInput.safeParse(input);
+  if (!parsed.success) {
+    return { problems: parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message })) };
+  }
+  const problems: PlanProblem[] = [];
+  const agents = parsed.data.tasks.map((task, i) => {
+    const agent = resolveAgent(known, task.agent);
+    if ('problem' in agent) problems.push({ at: `tasks[${i}].agent`, problem: agent.problem });
+    return agent;
+  });
+  problems.push(...graphProblems(parsed.data.tasks));
+  if (problems.length > 0) return { problems };
+  return { plan: parsed.data, agents: agents as AgentType[] };
+}
+
+const place = (path: readonly PropertyKey[]): string =>
+  path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`)).join('') || 'plan';
+
+interface Node {
+  readonly id: string;
+  readonly dependencies: readonly string[];
+}
+
+export function graphProblems(tasks: readonly Node[]): PlanProblem[] {
+  const problems: PlanProblem[] = [];
+  const index = new Map<string, number>();
+  tasks.forEach((task, i) => {
+    const first = index.get(task.id);
+    if (first === undefined) index.set(task.id, i);
+    else problems.push({ at: `tasks[${i}].id`, problem: `"${task.id}" is also the id of tasks[${first}]` });
+  });
+  tasks.forEach((task, i) => {
+    task.dependencies.forEach((dependency, j) => {
+      const at = `tasks[${i}].dependencies[${j}]`;
+      if (dependency === task.id) problems.push({ at, problem: 'a task cannot depend on itself' });
+      else if (!index.has(dependency)) problems.push({ at, problem: unknownDependency(dependency, index) });
+      else if (task.dependencies.indexOf(dependency) < j) problems.push({ at, problem: `"${dependency}" is listed twice` });
+    });
+  });
+  const cycle = findCycle(tasks, index);
+  if (cycle) problems.push({ at: `tasks[${index.get(cycle[0] ?? '') ?? 0}]`, problem: `cycle: ${cycle.join(' → ')}` });
+  return problems;
+}
+
+function unknownDependency(id: string, index: ReadonlyMap<string, number>): string {
+  const close = nearest(id, [...index.keys()].slice(0, 500)).slice(0, 3);
+  return `there is no task "${id}" in this plan; did you mean ${close.map((name) => `"${name}"`).join(', ')}?`;
+}
+
+/** Depth first without recursion: a chain of twenty thousand tasks must not end the stack. */
+function findCycle(tasks: readonly Node[], index: ReadonlyMap<string, number>): string[] | null {
+  const state = new Map<string, 'open' | 'done'>();
+  for (const root of tasks) {
+    const path: { node: Node; next: number }[] = [];
+    const enter = (node: Node): void => {
+      state.set(node.id, 'open');
+      path.push({ node, next: 0 });
+    };
+    if (!state.has(root.id)) enter(root);
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      const id = top.node.dependencies[top.next++];
+      if (id === undefined) {
+        state.set(top.node.id, 'done');
+        path.pop();
+        continue;
+      }
+      const node = tasks[index.get(id) ?? -1];
+      if (!node || id === top.node.id || state.get(id) === 'done') continue;
+      if (state.get(id) !== 'open') enter(node);
+      else return [...path.slice(path.findIndex((step) => step.node.id === id)).map((step) => step.node.id), id];
+    }
+  }
+  return null;
+}

@@ -1,0 +1,40 @@
+import { TASK_STATES, type Plan, type PlanState } from '@reveille/protocol';
+import type { Tx } from './tx.ts';
+
+const CAN_STILL_RUN = ['pending', 'ready', 'running', 'waiting', 'review'] as const;
+
+/**
+ * A plan's status is derived from its own tasks, in the same change that moved them (PLN4): it ends only when
+ * nothing of it can run any more, and a retry or a new task brings it back.
+ */
+export async function derivePlans(tx: Tx): Promise<void> {
+  for (const [id, moves] of tx.planMoves) {
+    const plan = await tx.need('plan', id);
+    const counts: Record<string, number> = { ...plan.counts };
+    for (const [state, difference] of moves) counts[state] = (counts[state] ?? 0) + difference;
+    const state = derivedState(plan, counts);
+    const moved = state === plan.state ? {} : { state, since: tx.now, why: reason(plan, state, counts) };
+    tx.put('plan', { ...plan, counts, ...moved, ...(state === 'cancelled' ? { cancelling: null } : {}) });
+    if (state !== plan.state) tx.wake(plan.owner);
+  }
+  tx.planMoves.clear();
+}
+
+function derivedState(plan: Plan, counts: Record<string, number>): PlanState {
+  if (plan.state === 'draft') return 'draft';
+  const open = CAN_STILL_RUN.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  if (open > 0) return plan.state === 'paused' ? 'paused' : 'active';
+  const total = TASK_STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  if ((counts['completed'] ?? 0) === total) return 'completed';
+  return plan.cancelling === null ? 'failed' : 'cancelled';
+}
+
+function reason(plan: Plan, state: PlanState, counts: Record<string, number>): string {
+  if (state === 'completed') return 'every task completed';
+  if (state === 'cancelled') return plan.cancelling ?? 'cancelled';
+  if (state === 'failed') {
+    const parts = (['failed', 'cancelled', 'blocked'] as const).filter((key) => counts[key]);
+    return `nothing more can run: ${parts.map((key) => `${counts[key]} ${key}`).join(', ')}`;
+  }
+  return 'a task can run again';
+}

@@ -1,0 +1,218 @@
+import {
+  ReveilleError,
+  isTerminal,
+  type AgentType,
+  type Plan,
+  type PlanId,
+  type PlanTaskInput,
+  type Session,
+  type SessionId,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
+import { openBudget } from './budget.ts';
+import { newId, type Context } from './context.ts';
+import { makeReady, mayStart } from './graph.ts';
+import { offerTask } from './offers.ts';
+import type { CheckedPlan } from './plan-rules.ts';
+import { cancelTree } from './settle.ts';
+import { countMove } from './task-table.ts';
+import type { Tx } from './tx.ts';
+
+/** Stores a checked plan, all of it, in one change. Dependencies may come in any order (B22). */
+export async function createPlan(tx: Tx, context: Context, checked: CheckedPlan, owner: SessionId): Promise<PlanId> {
+  const { plan: input } = checked;
+  const plan: Plan = {
+    id: newId(context, 'plan'),
+    name: input.name,
+    description: input.description,
+    baseBranch: input.baseBranch ?? null,
+    owner,
+    state: 'draft',
+    why: 'saved',
+    since: tx.now,
+    counts: {},
+    cancelling: null,
+    createdAt: tx.now,
+  };
+  tx.put('plan', plan);
+  openBudget(tx, plan.id, null, input.budget);
+  const ids = new Map(input.tasks.map((task) => [task.id, newId(context, 'task')]));
+  const dependents = new Map<string, TaskId[]>();
+  for (const task of input.tasks) {
+    for (const name of task.dependencies) dependents.set(name, [...(dependents.get(name) ?? []), idOf(ids, task.id)]);
+  }
+  input.tasks.forEach((task, i) => {
+    const agent = checked.agents[i];
+    if (!agent) return;
+    const dependencies = task.dependencies.map((name) => idOf(ids, name));
+    const budget = input.budget ? plan.id : null;
+    createTask(tx, context, { plan, task, agent, id: idOf(ids, task.id), dependencies, dependents: dependents.get(task.id) ?? [], budget });
+  });
+  return plan.id;
+}
+
+function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {
+  const id = ids.get(name);
+  if (!id) throw new ReveilleError('internal', `A checked plan has no task "${name}".`);
+  return id;
+}
+
+interface NewTask {
+  readonly plan: Plan;
+  readonly task: PlanTaskInput;
+  readonly agent: AgentType;
+  readonly id: TaskId;
+  readonly dependencies: TaskId[];
+  readonly dependents: TaskId[];
+  readonly openDependencies?: number;
+  readonly badDependencies?: number;
+  readonly budget: string | null;
+}
+
+function createTask(tx: Tx, context: Context, made: NewTask): Task {
+  const { plan, task: input, agent, id } = made;
+  // A plan task is depth 1 of an orchestrator's chain, whoever owns the plan (SUB7).
+  const session = workerSession(context, { task: id, parent: plan.owner, rootKind: 'orchestrator', depth: 1, name: input.name ?? input.id, now: tx.now });
+  tx.put('session', session);
+  const task: Task = {
+    id,
+    plan: plan.id,
+    key: input.id,
+    name: input.name ?? input.id,
+    prompt: input.prompt,
+    expectedOutput: input.expectedOutput ?? null,
+    resultSchema: null,
+    agent,
+    model: input.model ?? null,
+    priority: input.priority,
+    targetFiles: input.targetFiles,
+    review: input.review,
+    owner: plan.owner,
+    session: session.id,
+    depth: 1,
+    dependencies: made.dependencies,
+    dependents: made.dependents,
+    openDependencies: made.openDependencies ?? made.dependencies.length,
+    badDependencies: made.badDependencies ?? 0,
+    state: (made.badDependencies ?? 0) > 0 ? 'blocked' : 'pending',
+    why: 'created',
+    since: tx.now,
+    waitingOn: null,
+    cancelling: null,
+    run: null,
+    lastRun: null,
+    attempts: 0,
+    byHand: false,
+    budget: openBudget(tx, id, made.budget, input.budget),
+    createdAt: tx.now,
+  };
+  tx.put('task', task);
+  countMove(tx, task, task.state, true);
+  return task;
+}
+
+export function workerSession(
+  context: Context,
+  made: { task: TaskId; parent: SessionId; rootKind: Session['rootKind']; depth: number; name: string; now: number },
+): Session {
+  return {
+    id: newId(context, 'session'),
+    kind: 'worker',
+    name: made.name,
+    parent: made.parent,
+    rootKind: made.rootKind,
+    depth: made.depth,
+    task: made.task,
+    state: 'open',
+    mail: 0,
+    childrenTotal: 0,
+    childrenOpen: 0,
+    spawns: { since: 0, count: 0 },
+    createdAt: made.now,
+  };
+}
+
+/** Adds a task to a plan that may be running already; it may depend on the plan's tasks, not they on it. */
+export async function addTask(tx: Tx, context: Context, plan: Plan, input: PlanTaskInput, agent: AgentType): Promise<TaskId> {
+  const id = newId(context, 'task');
+  const dependencies: Task[] = [];
+  for (const name of input.dependencies) {
+    const [task] = await tx.list('task', { list: 'byKey', equal: [`${plan.id}/${name}`], limit: 1 });
+    if (!task) throw new ReveilleError('invalid_input', `There is no task "${name}" in plan ${plan.id}.`);
+    dependencies.push(task);
+  }
+  const [same] = await tx.list('task', { list: 'byKey', equal: [`${plan.id}/${input.id}`], limit: 1 });
+  if (same) throw new ReveilleError('invalid_input', `Plan ${plan.id} already has a task "${input.id}".`);
+  for (const task of dependencies) tx.put('task', { ...task, dependents: [...task.dependents, id] });
+  const budget = (await tx.get('budget', plan.id)) ? plan.id : null;
+  const task = createTask(tx, context, {
+    plan,
+    task: input,
+    agent,
+    id,
+    dependencies: dependencies.map((dependency) => dependency.id),
+    dependents: [],
+    openDependencies: dependencies.filter((dependency) => dependency.state !== 'completed').length,
+    badDependencies: dependencies.filter((dependency) => ['failed', 'cancelled', 'blocked'].includes(dependency.state)).length,
+    budget,
+  });
+  if (plan.state !== 'draft') await makeReady(tx, task);
+  return id;
+}
+
+export async function startPlan(tx: Tx, plan: Plan): Promise<void> {
+  if (plan.state !== 'draft') throw wrongState(plan, 'started');
+  tx.put('plan', { ...plan, state: 'active', why: 'started', since: tx.now });
+  // Tasks of a plan saved in this very change are not in any list yet; `planTasks` sees only what is stored.
+  for (const task of await planTasks(tx, plan.id)) await makeReady(tx, task);
+}
+
+export const planTasks = (tx: Tx, plan: PlanId): Promise<Task[]> => tx.list('task', { list: 'byPlan', equal: [plan] });
+
+/** Pause: no new task starts; what runs goes on. Its ready tasks are no longer offered. */
+export async function pausePlan(tx: Tx, plan: Plan): Promise<void> {
+  if (plan.state !== 'active') throw wrongState(plan, 'paused');
+  tx.put('plan', { ...plan, state: 'paused', why: 'paused', since: tx.now });
+  for (const task of await planTasks(tx, plan.id)) {
+    if (task.state === 'ready' && !task.byHand) tx.drop(task.id);
+  }
+}
+
+export async function resumePlan(tx: Tx, plan: Plan): Promise<void> {
+  if (plan.state !== 'paused') throw wrongState(plan, 'resumed');
+  const next: Plan = { ...plan, state: 'active', why: 'resumed', since: tx.now };
+  tx.put('plan', next);
+  for (const task of await planTasks(tx, plan.id)) {
+    if (task.state === 'ready' && mayStart(next, task)) offerTask(tx, task);
+  }
+}
+
+export async function cancelPlan(tx: Tx, context: Context, plan: Plan, wish: { by: string; why: string }): Promise<number> {
+  if (['completed', 'failed', 'cancelled'].includes(plan.state)) throw wrongState(plan, 'cancelled');
+  // A draft has no status derived from its tasks; it ends here.
+  const state = plan.state === 'draft' ? 'active' : plan.state;
+  tx.put('plan', { ...plan, state, cancelling: wish.why });
+  let count = 0;
+  for (const task of await planTasks(tx, plan.id)) {
+    // A cancel blocks what depends on it, in this same change: read each again.
+    const now = await tx.need('task', task.id);
+    if (!isTerminal(now.state)) count += await cancelTree(tx, context, now, wish);
+  }
+  return count;
+}
+
+/** Starts one task by hand, whatever its plan's state; its dependencies still hold. */
+export async function deployTask(tx: Tx, task: Task): Promise<void> {
+  if (!['pending', 'ready'].includes(task.state) || task.openDependencies > 0) {
+    const why = task.openDependencies > 0 ? `${task.openDependencies} of its dependencies have not completed` : `it is ${task.state}`;
+    throw new ReveilleError('wrong_state', `Task ${task.id} cannot be started: ${why}.`);
+  }
+  const next = { ...task, byHand: true };
+  tx.put('task', next);
+  if (next.state === 'pending') await makeReady(tx, next);
+  else offerTask(tx, next);
+}
+
+const wrongState = (plan: Plan, wanted: string): ReveilleError =>
+  new ReveilleError('wrong_state', `Plan ${plan.id} is ${plan.state} and cannot be ${wanted}.`, { data: { state: plan.state } });

@@ -1,0 +1,131 @@
+import {
+  ReveilleError,
+  formatAgentType,
+  type MessageKind,
+  type Request,
+  type Run,
+  type Session,
+  type SessionId,
+  type Task,
+} from '@reveille/protocol';
+import { newId, type Context } from './context.ts';
+import { enqueue } from './mailbox.ts';
+import type { Tx } from './tx.ts';
+
+const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
+  question: 'question',
+  approval: 'approval_request',
+  review: 'review',
+  idle: 'health',
+  failure: 'error',
+};
+
+interface Asked {
+  readonly kind: Request['kind'];
+  readonly run: Run | null;
+  readonly text: string;
+  readonly options: readonly string[];
+  /** Goes to the inbox of the person at once, not up the tree. */
+  readonly toPerson?: boolean;
+}
+
+/** Opens a request and gives it to the first in the tree who can answer: an agent, else the person (INB2). */
+export async function openRequest(tx: Tx, context: Context, task: Task, asked: Asked): Promise<Request> {
+  const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
+  const holder = skipTree ? null : await answerer(tx, task.owner);
+  const request: Request = {
+    id: newId(context, 'req'),
+    kind: asked.kind,
+    from: task.session,
+    task: task.id,
+    run: asked.run?.id ?? null,
+    text: asked.text,
+    options: [...asked.options],
+    with: holder,
+    movedAt: tx.now,
+    state: 'open',
+    answer: null,
+    at: tx.now,
+  };
+  tx.put('request', request);
+  if (holder) await tellHolder(tx, context, task, request, holder);
+  return request;
+}
+
+/** The nearest session from here up that an agent answers for; null when only a person is left. */
+async function answerer(tx: Tx, from: SessionId | null): Promise<SessionId | null> {
+  for (let id = from; id !== null; ) {
+    const session: Session = await tx.need('session', id);
+    if (session.state === 'open' && session.kind !== 'terminal') return id;
+    id = session.parent;
+  }
+  return null;
+}
+
+async function tellHolder(tx: Tx, context: Context, task: Task, request: Request, holder: SessionId): Promise<void> {
+  await enqueue(tx, context, {
+    to: holder,
+    key: `${request.id}:${request.movedAt}`,
+    kind: MESSAGE_OF[request.kind],
+    from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
+    task: task.id,
+    run: request.run,
+    request: request.id,
+    text: request.options.length > 0 ? `${request.text}\nchoices: ${request.options.join(' | ')}` : request.text,
+    urgent: true,
+    fresh: true,
+  });
+}
+
+/** One answer, once; it reaches the asker as a message and wakes it. */
+export async function answerRequest(tx: Tx, context: Context, id: Request['id'], answer: { text: string; by: string }): Promise<Request> {
+  const request = await tx.need('request', id);
+  if (request.state !== 'open') {
+    const how = request.answer ? `by ${request.answer.by}: ${request.answer.text.slice(0, 200)}` : request.state;
+    throw new ReveilleError('already_answered', `Request ${id} no longer needs an answer (${how}). Nothing was changed.`);
+  }
+  const next: Request = { ...request, state: 'answered', answer: { ...answer, at: tx.now } };
+  tx.put('request', next);
+  await enqueue(tx, context, {
+    to: request.from,
+    key: `answer:${id}`,
+    kind: 'answer',
+    from: answer.by === 'person' ? { kind: 'person', name: 'person' } : { kind: 'harness' },
+    task: request.task,
+    request: id,
+    text: answer.text,
+    fresh: true,
+  });
+  return next;
+}
+
+/**
+ * Whoever did not answer in time passes it on, one up; a person's item waits, and expires only by setting. The
+ * sweep measured the time, on the monotonic clock, since the request moved at `movedAt`; if it has moved since,
+ * nothing is due.
+ */
+export async function passOn(tx: Tx, context: Context, due: Pick<Request, 'id' | 'movedAt'>): Promise<void> {
+  const request = await tx.need('request', due.id);
+  if (request.state !== 'open' || request.movedAt !== due.movedAt) return;
+  if (request.with === null) return expire(tx, context, request);
+  const holder = await tx.need('session', request.with);
+  const next = await answerer(tx, holder.parent);
+  // A later move in the same millisecond must be another move.
+  const moved: Request = { ...request, with: next, movedAt: Math.max(tx.now, request.movedAt + 1) };
+  tx.put('request', moved);
+  if (next) await tellHolder(tx, context, await tx.need('task', request.task), moved, next);
+}
+
+async function expire(tx: Tx, context: Context, request: Request): Promise<void> {
+  tx.put('request', { ...request, state: 'expired' });
+  await enqueue(tx, context, {
+    to: request.from,
+    key: `answer:${request.id}`,
+    kind: 'answer',
+    from: { kind: 'harness' },
+    task: request.task,
+    request: request.id,
+    text: 'Nobody answered in time. This counts as: denied.',
+    fresh: true,
+  });
+}

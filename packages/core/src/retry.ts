@@ -1,0 +1,37 @@
+import type { ErrorClass } from '@reveille/protocol';
+import type { Random } from './ports/clock.ts';
+
+interface Policy {
+  readonly tries: number;
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+/**
+ * What is done about a fault, by its class (HLT5). A transient one goes on with the same run after a pause; the
+ * others end it at once. The numbers follow what the vendors' own clients do: seconds for the network, half a
+ * minute for a rate limit, never more than five minutes.
+ */
+const POLICIES: { readonly [C in ErrorClass]: Policy | null } = {
+  rate_limit: { tries: 6, baseMs: 30_000, maxMs: 300_000 },
+  overload: { tries: 6, baseMs: 5_000, maxMs: 120_000 },
+  network: { tries: 5, baseMs: 2_000, maxMs: 60_000 },
+  crash: { tries: 3, baseMs: 1_000, maxMs: 30_000 },
+  auth: null,
+  refusal: null,
+  invalid: null,
+  limit: null,
+  unresponsive: null,
+  host_gone: null,
+  unknown: null,
+};
+
+/** How long to wait before try `faults + 1`, or null if there is to be none. Jitter: half to the whole of it. */
+export function retryDelay(errorClass: ErrorClass, faults: number, random: Random): number | null {
+  const policy = POLICIES[errorClass];
+  if (!policy || faults >= policy.tries) return null;
+  const full = Math.min(policy.maxMs, policy.baseMs * 2 ** faults);
+  return Math.round(full * (0.5 + random.next() / 2));
+}
+
+export const maxTries = (errorClass: ErrorClass): number => POLICIES[errorClass]?.tries ?? 0;

@@ -1,0 +1,274 @@
+import {
+  formatAgentType,
+  isTerminal,
+  type ErrorClass,
+  type Message,
+  type Run,
+  type RunId,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
+import { draw } from './budget.ts';
+import { newId, type Context } from './context.ts';
+import { mayStart } from './graph.ts';
+import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
+import type { Seen } from './ports/executor.ts';
+import { offerTask } from './offers.ts';
+import { maxTries, retryDelay } from './retry.ts';
+import { settle } from './settle.ts';
+import { moveTask } from './task-table.ts';
+import type { Tx } from './tx.ts';
+
+/** What a host that claimed a task has to do about it. */
+export type Begun =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'start'; readonly task: Task; readonly run: Run; readonly turn: OpenedTurn | null; readonly reap: string | null; readonly waits: boolean };
+
+/** A turn that has been opened: what is to be handed over, once the commit is on disk. */
+export interface OpenedTurn {
+  readonly number: number;
+  readonly assignment: boolean;
+  readonly resumed: boolean;
+  readonly messages: readonly Message[];
+}
+
+/** Opens a run for a task that is ready, or goes on with its open one under the next epoch (ID4). */
+export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun> {
+  const task = await tx.get('task', id);
+  if (!task || !['ready', 'running', 'waiting'].includes(task.state)) return forget(tx, id);
+  if (task.run) return goOn(tx, context, task, await tx.need('run', task.run));
+  const plan = task.plan ? await tx.need('plan', task.plan) : null;
+  if (!mayStart(plan, task)) return forget(tx, id);
+  const run = newRun(context, task, tx.now);
+  tx.put('run', run);
+  const running = moveTask(tx, task, 'running', { why: 'started', also: { run: run.id, attempts: run.attempt } });
+  const turn = await openTurn(tx, context, running, run);
+  if (!turn) return { kind: 'nothing' };
+  return { kind: 'start', task: running, run: await tx.need('run', run.id), turn, reap: null, waits: false };
+}
+
+function forget(tx: Tx, id: TaskId): Begun {
+  tx.drop(id);
+  return { kind: 'nothing' };
+}
+
+function newRun(context: Context, task: Task, now: number): Run {
+  return {
+    id: newId(context, 'run'),
+    task: task.id,
+    session: task.session,
+    attempt: task.attempts + 1,
+    state: 'open',
+    host: context.host,
+    epoch: 1,
+    identity: null,
+    resume: null,
+    turn: null,
+    turns: 0,
+    assigned: false,
+    paused: false,
+    faults: 0,
+    retryAt: null,
+    inquiry: null,
+    lastWords: '',
+    used: { tokens: 0, usd: 0 },
+    end: null,
+    startedAt: now,
+  };
+}
+
+/** An earlier life, another host, or a pause held this run. If there is nothing to say to its agent, none is started. */
+async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
+  const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null };
+  const quiet = run.turn === null && (await queuedMessages(tx, run.session)).length === 0;
+  const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;
+  // What an earlier life left alive must end first, and only a run that is held has somebody to end it.
+  if (waits && run.identity === null) {
+    tx.put('run', { ...next, host: null });
+    tx.drop(task.id);
+    return { kind: 'nothing' };
+  }
+  tx.put('run', { ...next, identity: null });
+  return { kind: 'start', task, run: next, turn: null, reap: run.identity, waits: waits !== null };
+}
+
+/** Why a run that rests has reason to: a child, an answer, a pause. Null: it is silent (HLT1). */
+export async function waitReason(tx: Tx, task: Task, run: Run): Promise<'children' | 'answer' | 'approval' | 'paused' | null> {
+  if (run.paused) return 'paused';
+  const session = await tx.need('session', task.session);
+  if (session.childrenOpen > 0) return 'children';
+  const requests = await tx.list('request', { list: 'openByTask', equal: [task.id, 1] });
+  if (requests.some((request) => request.kind === 'approval')) return 'approval';
+  return requests.length > 0 ? 'answer' : null;
+}
+
+/** The run, if it is still this host's to advance. Everything a worker run writes begins with this. */
+export async function held(tx: Tx, id: RunId, epoch: number): Promise<{ run: Run; task: Task } | null> {
+  const run = await tx.get('run', id);
+  if (!run || run.state === 'ended' || run.epoch !== epoch) return null;
+  return { run, task: await tx.need('task', run.task) };
+}
+
+/**
+ * Opens the next turn if there is something to say: the task itself the first time, mail, or that the agent died
+ * and goes on. One change closes the dead turn, gives its unread messages back or not, as the resumed history
+ * tells, and takes all that is queued (MBX3, WAK2).
+ */
+export async function openTurn(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  run: Run,
+  seen?: ReadonlyMap<string, Seen>,
+): Promise<OpenedTurn | null> {
+  const died = run.turn !== null;
+  const assigned = run.assigned || seen?.get(run.id) === 'yes';
+  await reconcile(tx, run, seen ?? new Map());
+  const queued = await queuedMessages(tx, run.session);
+  const rest: Run = { ...run, turn: null, assigned };
+  if (run.paused || task.cancelling || (!died && assigned && queued.length === 0)) {
+    if (died) tx.put('run', rest);
+    return null;
+  }
+  const over = task.budget ? await draw(tx, task.budget, { turns: 1 }) : null;
+  if (over) {
+    const ending = { status: 'failed', cause: 'limit', output: run.lastWords, error: { class: 'limit', message: over }, work: null } as const;
+    await settle(tx, context, task, rest, ending);
+    return null;
+  }
+  const number = run.turns + 1;
+  tx.put('run', { ...rest, turns: number, turn: { number, at: tx.now, alive: false } });
+  const messages = take(tx, queued, { by: 'turn', id: `${run.id}/${number}`, run: run.id, epoch: run.epoch });
+  if (task.state === 'waiting') moveTask(tx, task, 'running', { why: messages.length > 0 ? 'woken by mail' : 'goes on' });
+  return { number, assignment: !assigned, resumed: died || (run.epoch > 1 && run.turns > 0), messages };
+}
+
+/** A turn or call that died leaves delivered, unread messages; the resumed history decides what they are (MBX3). */
+async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Promise<void> {
+  const session = await tx.need('session', run.session);
+  if (session.mail === 0) return;
+  for (const message of await deliveredMessages(tx, run.session)) {
+    const answer = seen.get(message.id) ?? 'unknown';
+    if (answer === 'yes') markRead(tx, [message]);
+    else giveBack(tx, [message], answer);
+  }
+}
+
+/** Takes what is queued for a turn that is already open, to be handed over at its next pause point (WAK1). */
+export async function steerTurn(tx: Tx, run: Run, keep: (message: Message) => boolean): Promise<Message[]> {
+  const queued = (await queuedMessages(tx, run.session)).filter((message) => !keep(message));
+  if (queued.length === 0 || !run.turn) return [];
+  return take(tx, queued, { by: 'turn', id: `${run.id}/${run.turn.number}`, run: run.id, epoch: run.epoch });
+}
+
+/** A sign of life after the hand-over: what the agent was given, it has. */
+export async function signOfLife(tx: Tx, run: Run): Promise<void> {
+  markRead(tx, await deliveredMessages(tx, run.session));
+  if (run.turn) tx.put('run', { ...run, assigned: true, turn: { ...run.turn, alive: true } });
+}
+
+export interface TurnEnd {
+  readonly lastWords: string;
+  readonly interrupted: boolean;
+  /** It called tools or changed files: an answer to an inquiry with work in it is not just words. */
+  readonly worked: boolean;
+  /** It gave any sign of life at all. */
+  readonly alive: boolean;
+}
+
+/** A turn ended. What follows: the next one if there is mail, rest if there is reason to, else the question why. */
+export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, turn: TurnEnd): Promise<void> {
+  const delivered = await deliveredMessages(tx, run.session);
+  if (turn.interrupted && !turn.alive) giveBack(tx, delivered, 'unknown');
+  else markRead(tx, delivered);
+  const assigned = run.assigned || turn.alive || !turn.interrupted;
+  const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords: turn.lastWords || run.lastWords };
+  tx.put('run', next);
+  if ((await queuedMessages(tx, run.session)).length > 0 && !run.paused) return;
+  const reason = await waitReason(tx, task, next);
+  if (reason) {
+    if (task.state === 'running') moveTask(tx, task, 'waiting', { why: `waits: ${reason}`, on: reason });
+    return;
+  }
+  if (task.state === 'waiting') task = moveTask(tx, task, 'running', { why: 'nothing to wait for' });
+  if (context.agents.reportsByLastMessage?.(task.agent)) {
+    const ending = { status: 'success', cause: 'last_message', output: next.lastWords, error: null, work: null } as const;
+    await settle(tx, context, task, next, ending);
+    return;
+  }
+  if (run.inquiry) await hearAnswer(tx, context, task, next, turn);
+  else if (!turn.interrupted) await inquire(tx, context, task, next);
+}
+
+const INQUIRY = `You appear to be idle. Please answer with one of these:
+1. If your task is done: call a2a_subtask_complete with your results.
+2. If you are blocked: say what you need.
+3. If something failed: say what went wrong.
+4. If you are still at work: say what you are doing, and go on.
+Do not remain silent: whoever gave you the task is waiting for your status.`;
+
+/** Asks, once per silence: the silence after turn n has one key, also across restarts (HLT1). */
+export async function inquire(tx: Tx, context: Context, task: Task, run: Run): Promise<void> {
+  if (run.turn || task.cancelling) return;
+  await enqueue(tx, context, {
+    to: task.session,
+    key: `inquiry:${run.id}:${run.turns}`,
+    kind: 'inquiry',
+    from: { kind: 'harness' },
+    task: task.id,
+    text: INQUIRY,
+  });
+  tx.put('run', { ...run, inquiry: { turn: run.turns, at: tx.now, answers: run.inquiry?.answers ?? 0 } });
+}
+
+/** Two answers without a report or any work: the last one counts as a partial result. */
+async function hearAnswer(tx: Tx, context: Context, task: Task, run: Run, turn: TurnEnd): Promise<void> {
+  const answers = turn.worked ? 0 : (run.inquiry?.answers ?? 0) + 1;
+  if (answers >= 2) {
+    const ending = { status: 'partial', cause: 'last_message', output: run.lastWords, error: null, work: null } as const;
+    await settle(tx, context, task, run, ending);
+    return;
+  }
+  tx.put('run', { ...run, inquiry: { turn: run.turns, at: tx.now, answers } });
+  await enqueue(tx, context, {
+    to: task.owner,
+    key: `idle:${run.id}:${run.turns}`,
+    kind: 'idle_response',
+    from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
+    task: task.id,
+    text: turn.lastWords || '(no words)',
+  });
+}
+
+/**
+ * The agent failed or its process is gone. Between turns nothing is lost: the run is parked and its next message
+ * resumes it. In a turn, a transient fault is tried again, the same run under the next epoch, after a pause by
+ * its class; the owner sees attempt n of m (HLT5). Anything else ends the run.
+ */
+export async function fault(tx: Tx, context: Context, task: Task, run: Run, error: { class: ErrorClass; message: string }): Promise<void> {
+  if (!run.turn && (await waitReason(tx, task, run))) return park(tx, task, run);
+  const delay = retryDelay(error.class, run.faults, context.random);
+  if (delay === null || isTerminal(task.state)) {
+    const ending = { status: 'failed', cause: 'executor', output: run.lastWords, error, work: null } as const;
+    await settle(tx, context, task, run, ending);
+    return;
+  }
+  const faults = run.faults + 1;
+  tx.put('run', { ...run, host: null, identity: null, faults, retryAt: tx.now + delay });
+  if (task.state === 'running') moveTask(tx, task, 'waiting', { why: `${error.class}: ${error.message.slice(0, 200)}`, on: 'backoff' });
+  offerTask(tx, task, { continues: true, delayMs: delay, release: true });
+  await enqueue(tx, context, {
+    to: task.owner,
+    key: `fault:${run.id}:${run.epoch}`,
+    kind: 'error',
+    from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
+    task: task.id,
+    text: `${error.class}: ${error.message}; attempt ${faults + 1} of ${maxTries(error.class) + 1} in ${Math.round(delay / 1000)} s`,
+  });
+}
+
+/** No agent is kept for a run that waits; its next message resumes it. */
+export function park(tx: Tx, task: Task, run: Run): void {
+  tx.put('run', { ...run, host: null, identity: null });
+  tx.drop(task.id);
+}

@@ -1,0 +1,130 @@
+import { isStoreError, type SessionId, type TaskId } from '@reveille/protocol';
+import type { Context } from './context.ts';
+import { decide } from './decide.ts';
+import type { Mailroom } from './mailroom.ts';
+import { offerTask } from './offers.ts';
+import { LEASE } from './ports/dispatch.ts';
+import { WorkerRun } from './worker-run.ts';
+
+/** Runs that go on after a wait are taken beyond the limit on new work: a woken parent never queues for a slot (WAK1). */
+const CONTINUATIONS_AT_ONCE = 64;
+
+/**
+ * Claims what may run here and keeps the claims alive. New work is admitted while fewer turns are executing than
+ * the host allows; a run that waits holds no slot, so no set of waiting parents can stop their children (LIM2).
+ */
+export class Scheduler {
+  readonly #context: Context;
+  readonly #mailroom: Mailroom;
+  readonly #runs = new Map<TaskId, WorkerRun>();
+  #claiming = false;
+  #again = false;
+  #draining = false;
+  #lastRenewed: number;
+  #unsubscribe: () => void;
+
+  constructor(context: Context, mailroom: Mailroom) {
+    this.#context = context;
+    this.#mailroom = mailroom;
+    this.#lastRenewed = context.clock.mono();
+    this.#unsubscribe = context.dispatch.onOffer(() => this.kick());
+  }
+
+  get runs(): ReadonlyMap<TaskId, WorkerRun> {
+    return this.#runs;
+  }
+
+  /** Looks for work. A kick that comes while it looks makes it look once more. */
+  kick(): void {
+    this.#again = true;
+    if (this.#claiming || this.#draining) return;
+    this.#claiming = true;
+    void this.#claim();
+  }
+
+  async #claim(): Promise<void> {
+    const { dispatch, host } = this.#context;
+    try {
+      while (this.#again && !this.#draining) {
+        this.#again = false;
+        const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
+        const free = this.#context.settings.concurrency - this.#executing();
+        const fresh = free > 0 ? await dispatch.claim({ host, max: free }) : [];
+        for (const claim of [...woken, ...fresh]) this.#hold(claim.task as TaskId);
+        if (woken.length + fresh.length > 0) this.#again = true;
+      }
+    } catch (error) {
+      this.#report('claiming failed; the next tick tries again', error);
+    } finally {
+      this.#claiming = false;
+    }
+  }
+
+  #executing(): number {
+    let count = 0;
+    for (const run of this.#runs.values()) if (run.executing) count++;
+    return count;
+  }
+
+  #hold(task: TaskId): void {
+    if (this.#runs.has(task)) return;
+    const hooks = {
+      mailroom: this.#mailroom,
+      slotChanged: () => this.kick(),
+      done: (run: WorkerRun) => {
+        if (this.#runs.get(task) === run) this.#runs.delete(task);
+        this.kick();
+        const session = run.session;
+        // Mail that came while it was leaving finds nobody at the desk.
+        if (session) this.#mailroom.wake(session);
+      },
+    };
+    this.#runs.set(task, new WorkerRun(this.#context, hooks, task));
+  }
+
+  tick(): void {
+    for (const run of this.#runs.values()) run.tick();
+    this.kick();
+  }
+
+  /**
+   * Extends the leases. A host that could not for so long that they may have ended stops its agents first
+   * and asks afterwards: nobody else may start them while they live.
+   */
+  async renew(): Promise<void> {
+    const { dispatch, host, clock } = this.#context;
+    const tasks = [...this.#runs.keys()];
+    try {
+      const before = clock.mono();
+      const lost = await dispatch.renew({ host, tasks });
+      this.#lastRenewed = before;
+      for (const task of lost) await this.#runs.get(task as TaskId)?.fence();
+    } catch (error) {
+      this.#report('the leases could not be renewed', error);
+      if (clock.mono() - this.#lastRenewed < LEASE.lastsMs - LEASE.renewEveryMs) return;
+      await Promise.all([...this.#runs.values()].map((run) => run.fence()));
+    }
+  }
+
+  /** Mail for a worker that nobody here looks after: if its run is parked, it needs a host. */
+  async adopt(session: SessionId): Promise<void> {
+    await decide(this.#context, async (tx) => {
+      const row = await tx.get('session', session);
+      const task = row?.task && row.state === 'open' ? await tx.get('task', row.task) : undefined;
+      const run = task?.run ? await tx.get('run', task.run) : undefined;
+      if (!task || !run || run.host !== null || run.retryAt !== null || run.paused) return;
+      offerTask(tx, task, { continues: true });
+    });
+  }
+
+  /** Stops claiming, then stops every agent; their runs go on in a later life. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    this.#unsubscribe();
+    await Promise.all([...this.#runs.values()].map((run) => run.fence()));
+  }
+
+  #report(message: string, error: unknown): void {
+    this.#context.log?.(isStoreError(error) ? 'warn' : 'error', message, { error: String(error) });
+  }
+}

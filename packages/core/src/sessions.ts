@@ -1,0 +1,44 @@
+import { isTerminal, type Session, type SessionKind } from '@reveille/protocol';
+import { newId, type Context } from './context.ts';
+import { closeMailbox } from './mailbox.ts';
+import { cancelTree } from './settle.ts';
+import type { Tx } from './tx.ts';
+
+export function openSession(tx: Tx, context: Context, kind: SessionKind, name: string): Session {
+  const session: Session = {
+    id: newId(context, 'session'),
+    kind,
+    name,
+    parent: null,
+    rootKind: kind,
+    depth: 0,
+    task: null,
+    state: 'open',
+    mail: 0,
+    childrenTotal: 0,
+    childrenOpen: 0,
+    spawns: { since: 0, count: 0 },
+    createdAt: tx.now,
+  };
+  tx.put('session', session);
+  return session;
+}
+
+/** The terminal session that owns what a person starts without a session of their own. */
+export async function personSession(tx: Tx, context: Context, name: string): Promise<Session> {
+  const wanted = `person:${name}`;
+  const terminals = await tx.list('session', { list: 'byKind', equal: ['terminal'] });
+  return terminals.find((session) => session.name === wanted && session.state === 'open') ?? openSession(tx, context, 'terminal', wanted);
+}
+
+/** For good, unlike a disconnect (MBX6): its running children are cancelled, its unread mail stays on record. */
+export async function endSession(tx: Tx, context: Context, session: Session): Promise<void> {
+  if (session.state === 'ended') return;
+  await closeMailbox(tx, session, { read: false });
+  for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
+    if (child.plan === null && !isTerminal(child.state)) {
+      await cancelTree(tx, context, child, { by: 'reveille', why: `session ${session.name} has ended` });
+    }
+  }
+  tx.put('session', { ...(await tx.need('session', session.id)), state: 'ended' });
+}

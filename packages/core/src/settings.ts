@@ -1,0 +1,52 @@
+/** What can be set about decisions. One frozen object, made by whoever composes the engine. */
+export interface Settings {
+  readonly defaultBackend: string;
+  readonly defaultAgent: string;
+  readonly depth: { readonly orchestrator: number; readonly standalone: number };
+  readonly children: { readonly total: number; readonly open: number; readonly perMinute: number };
+  /** Turns that may be executing at once on this host before new work is admitted. */
+  readonly concurrency: number;
+  readonly maxUpdates: number;
+  readonly sweepEveryMs: number;
+  readonly health: {
+    readonly inactiveAfterMs: number;
+    readonly graceMs: number;
+    readonly inquiryTimeoutMs: number;
+    readonly stuckAfterMs: number;
+    readonly progressEveryMs: number;
+    readonly sameCalls: number;
+    readonly fruitlessCalls: number;
+    readonly errorStreak: number;
+  };
+  readonly requests: { readonly passOnAfterMs: number; readonly expireAfterMs: number | null };
+  /** What happens to running children when their parent ends for good (MBX6). */
+  readonly orphans: 'cancel' | 'hand_up';
+  /** A call that its client would give up on answers "running, you will be woken" before that (SUB2). */
+  readonly patienceMs: number;
+  /** Give mail to a busy agent between two calls where its backend can take it, or only after the turn (WAK1). */
+  readonly steer: boolean;
+}
+
+export const DEFAULTS: Settings = Object.freeze({
+  defaultBackend: 'scripted',
+  defaultAgent: 'agent',
+  depth: { orchestrator: 2, standalone: 1 },
+  children: { total: 100, open: 20, perMinute: 60 },
+  concurrency: 16,
+  maxUpdates: 100,
+  sweepEveryMs: 5_000,
+  health: {
+    inactiveAfterMs: 30_000,
+    graceMs: 5_000,
+    inquiryTimeoutMs: 60_000,
+    stuckAfterMs: 300_000,
+    progressEveryMs: 300_000,
+    sameCalls: 5,
+    fruitlessCalls: 30,
+    errorStreak: 5,
+  },
+  requests: { passOnAfterMs: 300_000, expireAfterMs: null },
+  orphans: 'cancel',
+  patienceMs: 50_000,
+  steer: true,
+});

@@ -1,0 +1,95 @@
+import { ReveilleError, type AgentType, type Session, type SessionId, type SpawnInput, type Task, type TaskId } from '@reveille/protocol';
+import type { z } from 'zod';
+import { draw, openBudget } from './budget.ts';
+import { newId, type Context } from './context.ts';
+import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
+import { offerTask } from './offers.ts';
+import { workerSession } from './plans.ts';
+import type { Tx } from './tx.ts';
+
+export type ParsedSpawn = z.infer<typeof SpawnInput>;
+export interface Spawned {
+  readonly task: TaskId;
+  readonly warning?: string;
+}
+
+/** Creates a child and its link in one change. The same key again returns the same child (SUB1). */
+export async function spawn(tx: Tx, context: Context, parentId: SessionId, input: ParsedSpawn, agent: AgentType): Promise<Spawned> {
+  if (input.key !== undefined) {
+    const [same] = await tx.list('task', { list: 'byKey', equal: [`${parentId}/${input.key}`], limit: 1 });
+    if (same) return { task: same.id };
+  }
+  const parent = await tx.need('session', parentId);
+  if (parent.state === 'ended') throw new ReveilleError('wrong_state', `Session ${parentId} has ended and can spawn nothing.`);
+  checkSpawn(context.settings, parent, tx.now);
+  const parentTask = parent.task ? await tx.need('task', parent.task) : null;
+  if (parentTask?.cancelling) throw new ReveilleError('wrong_state', `Task ${parentTask.id} is being cancelled and can spawn nothing.`);
+  await checkAncestry(tx, parent, agent, input);
+  const budget = parentTask?.budget ?? null;
+  const why = budget ? await draw(tx, budget, { spawns: 1 }) : null;
+  if (why) throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why } });
+  const warning = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
+  const task = createChild(tx, context, { parent, input, agent, budget });
+  tx.put('session', countSpawn(await tx.need('session', parentId), tx.now));
+  offerTask(tx, task);
+  return warning ? { task: task.id, warning } : { task: task.id };
+}
+
+function createChild(
+  tx: Tx,
+  context: Context,
+  made: { parent: Session; input: ParsedSpawn; agent: AgentType; budget: string | null },
+): Task {
+  const { parent, input, agent } = made;
+  const id = newId(context, 'task');
+  const name = input.name ?? (input.prompt.trim().split('\n', 1)[0] ?? '').slice(0, 60);
+  const depth = parent.depth + 1;
+  const session = workerSession(context, { task: id, parent: parent.id, rootKind: parent.rootKind, depth, name, now: tx.now });
+  tx.put('session', session);
+  const task: Task = {
+    id,
+    plan: null,
+    key: input.key ?? null,
+    name,
+    prompt: input.prompt,
+    expectedOutput: input.expectedOutput ?? null,
+    resultSchema: input.resultSchema ?? null,
+    agent,
+    model: input.model ?? null,
+    priority: 'normal',
+    targetFiles: input.targetFiles,
+    review: 'none',
+    owner: parent.id,
+    session: session.id,
+    depth,
+    dependencies: [],
+    dependents: [],
+    openDependencies: 0,
+    badDependencies: 0,
+    state: 'ready',
+    why: 'spawned',
+    since: tx.now,
+    waitingOn: null,
+    cancelling: null,
+    run: null,
+    lastRun: null,
+    attempts: 0,
+    byHand: false,
+    budget: openBudget(tx, id, made.budget, input.budget),
+    createdAt: tx.now,
+  };
+  tx.put('task', task);
+  return task;
+}
+
+/** Overlapping target files do not refuse a child: each works in its own checkout. They are worth a warning. */
+async function overlap(tx: Tx, parent: Session, files: readonly string[]): Promise<string | null> {
+  const wanted = new Set(files.map(normal));
+  for (const sibling of await tx.list('task', { list: 'openByOwner', equal: [parent.id, 1] })) {
+    const shared = sibling.targetFiles.map(normal).filter((file) => wanted.has(file));
+    if (shared.length > 0) return `"${sibling.name}" (${sibling.id}) also works on ${shared.slice(0, 5).join(', ')}; expect to merge.`;
+  }
+  return null;
+}
+
+const normal = (file: string): string => file.replaceAll('\\', '/').replace(/^(\.\/)+/, '');

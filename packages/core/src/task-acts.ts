@@ -1,0 +1,86 @@
+import { ReveilleError, isTerminal, type ReviewInput, type Session, type Task } from '@reveille/protocol';
+import type { z } from 'zod';
+import type { Context } from './context.ts';
+import { makeReady, unblockDependents } from './graph.ts';
+import { enqueue, reviveMailbox } from './mailbox.ts';
+import { offerTask } from './offers.ts';
+import { cancelTree, finish, settle, type Ending } from './settle.ts';
+import { moveTask } from './task-table.ts';
+import type { Tx } from './tx.ts';
+
+/** The retry of a task that ended: the same worker session, a new run when a host takes it (ID4). */
+export async function retry(tx: Tx, task: Task): Promise<void> {
+  if (task.state !== 'failed' && task.state !== 'cancelled') {
+    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}; only a failed or cancelled task can be tried again.`);
+  }
+  if (task.plan === null) await reopenChild(tx, task);
+  tx.put('session', { ...(await tx.need('session', task.session)), state: 'open' });
+  await reviveMailbox(tx, task.session);
+  const pending = moveTask(tx, task, 'pending', { why: 'to be tried again' });
+  if (pending.badDependencies > 0) {
+    moveTask(tx, pending, 'blocked', { why: 'a dependency failed or was cancelled' });
+    return;
+  }
+  await unblockDependents(tx, pending);
+  await makeReady(tx, await tx.need('task', task.id));
+}
+
+async function reopenChild(tx: Tx, task: Task): Promise<void> {
+  const owner: Session = await tx.need('session', task.owner);
+  if (owner.state === 'ended') {
+    throw new ReveilleError('wrong_state', `The owner of task ${task.id} has ended; there is nobody to report to.`);
+  }
+  tx.put('session', { ...owner, childrenOpen: owner.childrenOpen + 1 });
+}
+
+/** The owner, the orchestrator or a person calls it done. A run that is still open is ended by it. */
+export async function complete(tx: Tx, context: Context, task: Task, output: string): Promise<void> {
+  if (task.state === 'review') return approve(tx, context, task);
+  const run = task.run ? await tx.need('run', task.run) : null;
+  if (isTerminal(task.state) || !run) {
+    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state} and cannot be completed.`);
+  }
+  const ending: Ending = { status: 'success', cause: 'completed_by_owner', output: output || run.lastWords, error: null, work: null };
+  await settle(tx, context, task, run, ending);
+}
+
+async function approve(tx: Tx, context: Context, task: Task): Promise<void> {
+  const run = task.lastRun ? await tx.need('run', task.lastRun) : null;
+  await closeReviews(tx, task);
+  const next = moveTask(tx, task, 'completed', { why: 'approved' });
+  await finish(tx, context, next, { run, lastWord: true });
+}
+
+/** PLN8: approved, or back to the same worker with what is to be changed, or rejected. */
+export async function review(tx: Tx, context: Context, input: z.infer<typeof ReviewInput>, by: string): Promise<void> {
+  const task = await tx.need('task', input.task);
+  if (task.state !== 'review') throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}, not in review.`);
+  if (input.verdict === 'approve') return approve(tx, context, task);
+  await closeReviews(tx, task);
+  const run = task.lastRun ? await tx.need('run', task.lastRun) : null;
+  if (input.verdict === 'reject') {
+    const next = moveTask(tx, task, 'failed', { why: `rejected: ${input.comment.slice(0, 200)}` });
+    return finish(tx, context, next, { run, lastWord: true });
+  }
+  await enqueue(tx, context, {
+    to: task.session,
+    key: `changes:${task.lastRun}`,
+    kind: 'changes',
+    from: by === 'person' ? { kind: 'person', name: by } : { kind: 'harness' },
+    task: task.id,
+    text: input.comment,
+    urgent: true,
+  });
+  offerTask(tx, moveTask(tx, task, 'ready', { why: 'the review asks for changes' }));
+}
+
+async function closeReviews(tx: Tx, task: Task): Promise<void> {
+  for (const request of await tx.list('request', { list: 'openByTask', equal: [task.id, 1] })) {
+    tx.put('request', { ...request, state: 'closed' });
+  }
+}
+
+export async function cancel(tx: Tx, context: Context, task: Task, wish: { by: string; why: string }): Promise<number> {
+  if (isTerminal(task.state)) throw new ReveilleError('wrong_state', `Task ${task.id} has already ended: ${task.state}.`);
+  return cancelTree(tx, context, task, wish);
+}

@@ -1,0 +1,125 @@
+import { ReveilleError, type Fact, type SessionId, type TaskState } from '@reveille/protocol';
+import { factsOf } from './facts.ts';
+import type { Offer } from './ports/dispatch.ts';
+import type { Change, Find, Guard, Store, TableName, Tables, Write } from './ports/store.ts';
+
+interface Entry {
+  readonly table: TableName;
+  readonly id: string;
+  readonly version: number;
+  readonly before: Tables[TableName] | undefined;
+  after: Tables[TableName] | undefined;
+}
+
+/**
+ * One decision in the making: what it read, and what it wants written. Everything it read becomes a guard, so
+ * a decision made on rows that have changed since is refused by the store and made again. It writes
+ * nothing itself.
+ *
+ * `list` does not see rows this decision has put and not yet committed; `get` does.
+ */
+export class Tx {
+  readonly now: number;
+  readonly #store: Store;
+  readonly #entries = new Map<string, Entry>();
+  readonly #facts: Fact[] = [];
+  readonly #offers = new Map<string, Offer>();
+  readonly #drops = new Set<string>();
+  readonly #wakes = new Set<SessionId>();
+  /** Tasks of plans that moved, for the plan's derived status: plan → state → difference. */
+  readonly planMoves = new Map<string, Map<TaskState, number>>();
+  #dirty = false;
+
+  constructor(store: Store, now: number) {
+    this.#store = store;
+    this.now = now;
+  }
+
+  async get<T extends TableName>(table: T, id: string): Promise<Tables[T] | undefined> {
+    const key = `${table}/${id}`;
+    const known = this.#entries.get(key);
+    if (known) return known.after as Tables[T] | undefined;
+    const row = await this.#store.get(table, id);
+    this.#entries.set(key, { table, id, version: row?.version ?? 0, before: row?.doc, after: row?.doc });
+    return row?.doc;
+  }
+
+  async need<T extends TableName>(table: T, id: string): Promise<Tables[T]> {
+    const doc = await this.get(table, id);
+    if (!doc) throw new ReveilleError('not_found', `There is no ${table} ${id}.`, { data: { table, id } });
+    return doc;
+  }
+
+  async list<T extends TableName>(table: T, find: Find): Promise<Tables[T][]> {
+    const rows = await this.#store.find(table, find);
+    return rows.flatMap((row) => {
+      const key = `${table}/${row.doc.id}`;
+      const known = this.#entries.get(key);
+      if (known) return known.after ? [known.after as Tables[T]] : [];
+      this.#entries.set(key, { table, id: row.doc.id, version: row.version, before: row.doc, after: row.doc });
+      return [row.doc];
+    });
+  }
+
+  /** Writes a row that was read before by this decision, or a new one. */
+  put<T extends TableName>(table: T, doc: Tables[T]): void {
+    const key = `${table}/${doc.id}`;
+    const known = this.#entries.get(key);
+    if (known) known.after = doc;
+    else this.#entries.set(key, { table, id: doc.id, version: 0, before: undefined, after: doc });
+    this.#dirty = true;
+  }
+
+  note(fact: Fact): void {
+    this.#facts.push(fact);
+    this.#dirty = true;
+  }
+
+  /** `release`: whoever holds the task gives it up with this change; otherwise a task that is held stays so. */
+  offer(offer: Offer, options: { release?: boolean } = {}): void {
+    if (options.release) this.#drops.add(offer.task);
+    this.#offers.set(offer.task, offer);
+    this.#dirty = true;
+  }
+
+  drop(task: string): void {
+    this.#offers.delete(task);
+    this.#drops.add(task);
+    this.#dirty = true;
+  }
+
+  wake(session: SessionId): void {
+    this.#wakes.add(session);
+  }
+
+  get wakes(): ReadonlySet<SessionId> {
+    return this.#wakes;
+  }
+
+  get dirty(): boolean {
+    return this.#dirty;
+  }
+
+  change(): Change {
+    const writes: Write[] = [];
+    const guards: Guard[] = [];
+    const facts: Fact[] = [];
+    for (const { table, id, version, before, after } of this.#entries.values()) {
+      if (after === before || !after) {
+        guards.push({ table, id, version });
+        continue;
+      }
+      writes.push({ table, id, expect: version, doc: after });
+      factsOf(facts, table, before, after);
+    }
+    return {
+      writes,
+      guards,
+      facts: [...facts, ...this.#facts],
+      offers: [...this.#offers.values()],
+      drops: [...this.#drops],
+      wakes: [...this.#wakes],
+      at: this.now,
+    };
+  }
+}

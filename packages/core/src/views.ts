@@ -1,0 +1,16 @@
+import { isTerminal, type Run, type Task, type TaskView, type WorkerState } from '@reveille/protocol';
+import type { Store } from './ports/store.ts';
+
+/** What a person is shown of a task: derived from its records, never stored. */
+export async function viewTask(store: Store, task: Task): Promise<TaskView> {
+  const id = task.run ?? task.lastRun;
+  const run = id ? ((await store.get('run', id))?.doc ?? null) : null;
+  return { task, run, worker: workerState(task, run), end: run?.end ?? null };
+}
+
+export function workerState(task: Task, run: Run | null): WorkerState {
+  if (task.state === 'completed' || task.state === 'failed' || task.state === 'cancelled') return task.state;
+  if (!run || isTerminal(task.state) || run.state === 'ended') return run && task.state === 'review' ? 'idle' : 'created';
+  if (run.paused) return 'paused';
+  return run.turn ? 'running' : 'idle';
+}
