@@ -61,10 +61,11 @@ export class MemoryTable implements Undoable<Entry> {
     else this.#entries.delete(id);
     for (const list of this.#lists.values()) moveInList(list, old, entry);
     for (const { column, ids } of this.#unique) {
-      const [from, to] = [old?.values[column], entry?.values[column]];
+      const from = old?.values[column] ?? null;
+      const to = entry?.values[column] ?? null;
       if (from === to) continue;
-      if (from != null && ids.get(from) === id) ids.delete(from);
-      if (to != null) ids.set(to, id);
+      if (from !== null && ids.get(from) === id) ids.delete(from);
+      if (to !== null) ids.set(to, id);
     }
   }
 }

@@ -37,25 +37,19 @@ export function closeFile(db: DatabaseSync): void {
   db.close();
 }
 
+/** Makes the folder, and says how large the file is that lies there already. */
 function prepareFolder(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true });
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found?.isDirectory()) return found?.size ?? 0;
   } catch (error) {
-    throw unusable(path, error);
+    const detail = error instanceof Error ? error.message : String(error);
+    const words = `The folder of ${path} cannot be used (${detail}). Create it, or name another place for the database.`;
+    throw new ReveilleError('store_failed', words, { data: { path }, cause: error });
   }
-  throw unusable(path, undefined);
+  throw new ReveilleError('store_failed', `${path} is a folder. Name a file for the database.`, { data: { path } });
 }
-
-const unusable = (path: string, cause: unknown): ReveilleError =>
-  new ReveilleError(
-    'store_failed',
-    cause === undefined
-      ? `${path} is a folder. Name a file for the database.`
-      : `The folder of ${path} cannot be used (${cause instanceof Error ? cause.message : String(cause)}). Create it, or name another place for the database.`,
-    { data: { path }, cause },
-  );
 
 /**
  * EXCLUSIVE: a second engine on the same file is refused at once, and the shared memory that WAL needs otherwise is

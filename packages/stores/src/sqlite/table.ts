@@ -19,6 +19,13 @@ export interface Before {
   readonly text: string;
 }
 
+/**
+ * A document is made into text when its change is applied: one that cannot be is the fault of that change, and
+ * may not make the whole commit fail. Not so the rows that every child of a parent rewrites: they hold nothing but
+ * numbers and names, and are made into text once, when they are flushed.
+ */
+const COUNTERS: ReadonlySet<TableName> = new Set(['plan', 'session', 'budget']);
+
 export interface TableOptions {
   /** How many rows may stay cached per table. */
   readonly cachedRows: number;
@@ -60,8 +67,7 @@ export class SqliteTable {
   put({ id, expect, doc }: Write): Before | undefined {
     const entry = this.#cache.get(id) ?? this.#load(id) ?? this.#insert(id);
     if (this.#shape.unique.length > 0 && this.#clashes(entry, doc)) return undefined;
-    // Made into text now: a document that cannot be is the fault of its change alone, not of the whole commit.
-    const text = JSON.stringify(doc);
+    const text = COUNTERS.has(this.#shape.table) ? '' : JSON.stringify(doc);
     const before = { entry, row: entry.row, text: entry.text };
     this.#change(entry, { version: expect + 1, doc }, text);
     return before;
@@ -114,7 +120,7 @@ export class SqliteTable {
   }
 
   #write({ id, stored, row, text }: Entry): void {
-    // A row that was flushed and then put back by a failing change has lost its text.
+    // No text: a counter, or a row that was flushed and then put back by a failing change.
     this.#statements.write(id, stored, row, text || JSON.stringify(row?.doc));
   }
 
