@@ -90,11 +90,14 @@ async function fold(tx: Tx, context: Context, session: Session, added: Message):
 
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 200);
 
-export const queuedMessages = (tx: Tx, session: SessionId): Promise<Message[]> =>
-  tx.list('message', { list: 'byState', equal: [session, 'queued'] });
+export const queuedMessages = (tx: Tx, session: SessionId): Promise<Message[]> => inState(tx, session, 'queued');
+export const deliveredMessages = (tx: Tx, session: SessionId): Promise<Message[]> => inState(tx, session, 'delivered');
 
-export const deliveredMessages = (tx: Tx, session: SessionId): Promise<Message[]> =>
-  tx.list('message', { list: 'byState', equal: [session, 'delivered'] });
+/** Most sessions never get any mail, and their row says so. */
+async function inState(tx: Tx, id: SessionId, state: Message['state']): Promise<Message[]> {
+  const { mail } = await tx.need('session', id);
+  return mail === 0 ? [] : tx.list('message', { list: 'byState', equal: [id, state] });
+}
 
 /** Records who takes the messages, before they are handed over (MBX3). Failures and questions come first (WAK2). */
 export function take(tx: Tx, messages: readonly Message[], taken: Omit<Taken, 'at'>): Message[] {
@@ -122,7 +125,6 @@ export function giveBack(tx: Tx, messages: readonly Message[], seen: 'no' | 'unk
 
 /** The session has ended: what it did not read stays on record as dead. `read`: its last word was a sign of life. */
 export async function closeMailbox(tx: Tx, session: Session, options: { read: boolean }): Promise<void> {
-  if (session.mail === 0) return;
   const delivered = await deliveredMessages(tx, session.id);
   if (options.read) markRead(tx, delivered);
   const unread = [...(await queuedMessages(tx, session.id)), ...(options.read ? [] : delivered)];

@@ -128,6 +128,7 @@ export function workerSession(
     mail: 0,
     childrenTotal: 0,
     childrenOpen: 0,
+    requests: 0,
     spawns: { since: 0, count: 0 },
     createdAt: made.now,
   };

@@ -29,6 +29,16 @@ interface Asked {
   readonly toPerson?: boolean;
 }
 
+/** The open requests of a task; most sessions never asked for anything, and their row says so. */
+export async function openRequests(tx: Tx, task: Task): Promise<Request[]> {
+  const { requests } = await tx.need('session', task.session);
+  return requests === 0 ? [] : tx.list('request', { list: 'openByTask', equal: [task.id, 1] });
+}
+
+export async function closeRequests(tx: Tx, task: Task): Promise<void> {
+  for (const request of await openRequests(tx, task)) tx.put('request', { ...request, state: 'closed' });
+}
+
 /** Opens a request and gives it to the first in the tree who can answer: an agent, else the person (INB2). */
 export async function openRequest(tx: Tx, context: Context, task: Task, asked: Asked): Promise<Request> {
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
@@ -48,6 +58,8 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
     at: tx.now,
   };
   tx.put('request', request);
+  const asker = await tx.need('session', task.session);
+  tx.put('session', { ...asker, requests: asker.requests + 1 });
   if (holder) await tellHolder(tx, context, task, request, holder);
   return request;
 }

@@ -14,6 +14,7 @@ import { mayStart } from './graph.ts';
 import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Seen } from './ports/executor.ts';
 import { offerTask } from './offers.ts';
+import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
 import { settle } from './settle.ts';
 import { moveTask } from './task-table.ts';
@@ -97,7 +98,7 @@ export async function waitReason(tx: Tx, task: Task, run: Run): Promise<'childre
   if (run.paused) return 'paused';
   const session = await tx.need('session', task.session);
   if (session.childrenOpen > 0) return 'children';
-  const requests = await tx.list('request', { list: 'openByTask', equal: [task.id, 1] });
+  const requests = await openRequests(tx, task);
   if (requests.some((request) => request.kind === 'approval')) return 'approval';
   return requests.length > 0 ? 'answer' : null;
 }
@@ -145,8 +146,6 @@ export async function openTurn(
 
 /** A turn or call that died leaves delivered, unread messages; the resumed history decides what they are (MBX3). */
 async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Promise<void> {
-  const session = await tx.need('session', run.session);
-  if (session.mail === 0) return;
   for (const message of await deliveredMessages(tx, run.session)) {
     const answer = seen.get(message.id) ?? 'unknown';
     if (answer === 'yes') markRead(tx, [message]);

@@ -76,7 +76,7 @@ export class Scheduler {
         this.kick();
         const session = run.session;
         // Mail that came while it was leaving finds nobody at the desk.
-        if (session) this.#mailroom.wake(session);
+        if (session && run.leftOpen) this.#mailroom.wake(session);
       },
     };
     this.#runs.set(task, new WorkerRun(this.#context, hooks, task));

@@ -17,6 +17,7 @@ export function openSession(tx: Tx, context: Context, kind: SessionKind, name: s
     mail: 0,
     childrenTotal: 0,
     childrenOpen: 0,
+    requests: 0,
     spawns: { since: 0, count: 0 },
     createdAt: tx.now,
   };

@@ -11,7 +11,7 @@ import { release } from './budget.ts';
 import type { Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, enqueue } from './mailbox.ts';
-import { openRequest } from './requests.ts';
+import { closeRequests, openRequest } from './requests.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
@@ -108,12 +108,6 @@ async function askForReview(tx: Tx, context: Context, task: Task, run: Run | nul
     });
   }
   return task;
-}
-
-async function closeRequests(tx: Tx, task: Task): Promise<void> {
-  for (const request of await tx.list('request', { list: 'openByTask', equal: [task.id, 1] })) {
-    tx.put('request', { ...request, state: 'closed' });
-  }
 }
 
 /** MBX6: running children are cancelled or, by setting, handed to the parent's own owner. A cancel always goes down (SUB7). */

@@ -1,7 +1,7 @@
 import { type Run, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import type { Vitals } from './health.ts';
-import { openRequest } from './requests.ts';
+import { openRequest, openRequests } from './requests.ts';
 import { inquire, waitReason } from './run-acts.ts';
 import { settle } from './settle.ts';
 import type { Tx } from './tx.ts';
@@ -43,7 +43,7 @@ async function unresponsive(tx: Tx, context: Context, run: Run, task: Task): Pro
     await settle(tx, context, task, run, { status: 'failed', cause: 'unresponsive', output: run.lastWords, error, work: null });
     return;
   }
-  const open = await tx.list('request', { list: 'openByTask', equal: [task.id, 1] });
+  const open = await openRequests(tx, task);
   if (open.some((request) => request.kind === 'idle')) return;
   const options = ['keep waiting', 'remind', 'mark complete', 'cancel'];
   await openRequest(tx, context, task, { kind: 'idle', run, text: message, options, toPerson: true });

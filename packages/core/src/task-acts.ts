@@ -4,6 +4,7 @@ import type { Context } from './context.ts';
 import { makeReady, unblockDependents } from './graph.ts';
 import { enqueue, reviveMailbox } from './mailbox.ts';
 import { offerTask } from './offers.ts';
+import { closeRequests } from './requests.ts';
 import { cancelTree, finish, settle, type Ending } from './settle.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -46,7 +47,7 @@ export async function complete(tx: Tx, context: Context, task: Task, output: str
 
 async function approve(tx: Tx, context: Context, task: Task): Promise<void> {
   const run = task.lastRun ? await tx.need('run', task.lastRun) : null;
-  await closeReviews(tx, task);
+  await closeRequests(tx, task);
   const next = moveTask(tx, task, 'completed', { why: 'approved' });
   await finish(tx, context, next, { run, lastWord: true });
 }
@@ -56,7 +57,7 @@ export async function review(tx: Tx, context: Context, input: z.infer<typeof Rev
   const task = await tx.need('task', input.task);
   if (task.state !== 'review') throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}, not in review.`);
   if (input.verdict === 'approve') return approve(tx, context, task);
-  await closeReviews(tx, task);
+  await closeRequests(tx, task);
   const run = task.lastRun ? await tx.need('run', task.lastRun) : null;
   if (input.verdict === 'reject') {
     const next = moveTask(tx, task, 'failed', { why: `rejected: ${input.comment.slice(0, 200)}` });
@@ -72,12 +73,6 @@ export async function review(tx: Tx, context: Context, input: z.infer<typeof Rev
     urgent: true,
   });
   offerTask(tx, moveTask(tx, task, 'ready', { why: 'the review asks for changes' }));
-}
-
-async function closeReviews(tx: Tx, task: Task): Promise<void> {
-  for (const request of await tx.list('request', { list: 'openByTask', equal: [task.id, 1] })) {
-    tx.put('request', { ...request, state: 'closed' });
-  }
 }
 
 export async function cancel(tx: Tx, context: Context, task: Task, wish: { by: string; why: string }): Promise<number> {

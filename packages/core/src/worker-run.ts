@@ -55,6 +55,7 @@ export class WorkerRun implements Taker {
   #usage: { id: string; tokens: number; usd: number }[] = [];
   #alerts: Alert[] = [];
   #blockedCalls = 0;
+  #leftOpen = true;
   #stepping = false;
   #again = false;
 
@@ -73,6 +74,11 @@ export class WorkerRun implements Taker {
 
   get runId(): RunId | null {
     return this.#run?.id ?? null;
+  }
+
+  /** Whether there may be more for somebody to do: it left a run that is still open. */
+  get leftOpen(): boolean {
+    return this.#leftOpen;
   }
 
   get session(): SessionId | null {
@@ -154,7 +160,10 @@ export class WorkerRun implements Taker {
     if (this.#phase === 'starting') return this.#start();
     if (this.#started) await this.#recordStart(this.#started);
     const rows = await this.#current();
-    if (!rows) return this.#stop('the run has ended');
+    if (!rows) {
+      this.#leftOpen = false;
+      return this.#stop('the run has ended');
+    }
     if (rows.task.cancelling) return this.#cancel(rows.task.cancelling.why);
     await this.#tell();
     if (await this.#spendUsage()) return;

@@ -20,6 +20,8 @@ export const Session = z.object({
   mail: z.number().int(),
   childrenTotal: z.number().int(),
   childrenOpen: z.number().int(),
+  /** Questions and approvals it ever asked for. */
+  requests: z.number().int(),
   /** Spawns in the current minute. */
   spawns: z.object({ since: z.number(), count: z.number().int() }),
   createdAt: z.number(),

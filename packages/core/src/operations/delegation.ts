@@ -167,7 +167,8 @@ async function report(engine: Engine, caller: WorkerCaller, input: ReturnType<ty
     const task = await tx.need('task', run.task);
     const problems = task.resultSchema && input.status === 'success' ? checkJsonSchema(task.resultSchema, input.structured) : [];
     if (problems.length > 0) return { result: { accepted: false, code: 'invalid_result', problems } };
-    const open = await tx.list('task', { list: 'openByOwner', equal: [caller.session, 1] });
+    const { childrenOpen } = await tx.need('session', caller.session);
+    const open = childrenOpen > 0 ? await tx.list('task', { list: 'openByOwner', equal: [caller.session, 1] }) : [];
     if (open.length > 0 && !input.giveUpChildren) return { result: { accepted: false, code: 'open_children', open: open.map((child) => child.id) } };
     const ends = (await queuedMessages(tx, caller.session)).filter((message) => message.kind === 'end');
     if (ends.length > 0) return { unread: take(tx, ends, takenBy(context, caller)) };
