@@ -1,0 +1,9 @@
+export { GONE, type Memory, type ScriptedAgent } from './scripted/agent.ts';
+export {
+  ScriptedWorld,
+  scriptedExecutor,
+  type ScriptedExecutor,
+  type ScriptedOptions,
+} from './scripted/executor.ts';
+export type { Letter } from './scripted/letters.ts';
+export type { History, Script } from './scripted/life.ts';

@@ -1,0 +1,87 @@
+import type { Clock, Executor, Seen, StartSpec } from '@reveille/core';
+import type { Caller, Orchestrator } from '@reveille/protocol';
+import { Life, type History, type Script } from './life.ts';
+
+/** What outlives an engine in tests that restart one: the agents' own sessions, and the agents still alive. */
+export class ScriptedWorld {
+  readonly histories = new Map<string, History>();
+  readonly lives = new Map<string, Life>();
+}
+
+export interface ScriptedOptions {
+  /** The operations as this agent may use them: `(caller) => engine.as(caller)`. */
+  readonly connect: (caller: Caller) => Orchestrator;
+  readonly clock: Clock;
+  /** What an agent does, by its name. */
+  readonly scripts?: Readonly<Record<string, Script>>;
+  /** What an agent does whose name has no script. */
+  readonly otherwise?: Script;
+  /** Whether mail reaches an agent in the middle of a turn. */
+  readonly steers?: boolean;
+  /**
+   * What a resumed agent knows of its earlier life: `keeps` all it was given, `forgets` it and begins anew, or begins
+   * anew and cannot say (`unknown`). Only what is kept costs a commit, for the token it is found by.
+   */
+  readonly history?: 'keeps' | 'forgets' | 'unknown';
+  /** Gives every agent an identity, so that a later life of the engine can end it. Costs a commit. */
+  readonly identified?: boolean;
+  readonly killAfterMs?: number;
+  readonly world?: ScriptedWorld;
+}
+
+export interface ScriptedExecutor extends Executor {
+  readonly world: ScriptedWorld;
+}
+
+/** Runs agents that follow a script, in process, with no model: for the demo, the tests and the benchmarks (EXE1). */
+export function scriptedExecutor(options: ScriptedOptions): ScriptedExecutor {
+  const { steers = true, world = new ScriptedWorld() } = options;
+  return {
+    steers,
+    world,
+    start: (spec) => start(options, world, spec),
+    async reap(identity) {
+      await world.lives.get(identity)?.stop('an earlier life of it was found');
+    },
+  };
+}
+
+function start(options: ScriptedOptions, world: ScriptedWorld, spec: StartSpec): Life {
+  const { clock, connect, identified = false, killAfterMs = 5_000 } = options;
+  const keeps = options.history === 'keeps';
+  const name = `${spec.run}:${spec.epoch}`;
+  const known = keeps && spec.resume ? world.histories.get(spec.resume) : undefined;
+  const history = known ?? newHistory();
+  if (keeps) world.histories.set(spec.run, history);
+  const life = new Life(spec, {
+    clock,
+    script: scriptOf(options, spec),
+    history,
+    recalls: recall(options, spec, known),
+    killAfterMs,
+    orchestrator: () => connect({ kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch }),
+    died: () => world.lives.delete(name),
+    reported: () => world.histories.delete(spec.run),
+  });
+  world.lives.set(name, life);
+  spec.report({ type: 'started', identity: identified ? name : null, resume: keeps ? spec.run : null });
+  return life;
+}
+
+const newHistory = (): History => ({
+  given: new Set(),
+  memory: { at: 0, asked: null, children: new Set(), notes: {} },
+});
+
+/** A history that should be there and is not (its process died) can say nothing. */
+function recall(options: ScriptedOptions, spec: StartSpec, known: History | undefined): (id: string) => Seen {
+  if (options.history === 'forgets') return () => 'no';
+  if (options.history !== 'keeps' || (spec.resume !== null && !known)) return () => 'unknown';
+  return (id) => (known?.given.has(id) ? 'yes' : 'no');
+}
+
+function scriptOf(options: ScriptedOptions, spec: StartSpec): Script {
+  const script = options.scripts?.[spec.agent.name] ?? options.otherwise;
+  if (script) return script;
+  return (agent) => agent.fail('invalid', `there is no script for an agent named "${spec.agent.name}"`);
+}
