@@ -44,8 +44,15 @@ function changesContract(open: OpenSubject): void {
   const store = () => use.subject.backend.store;
 
   it('[STO1] gives a written row back, the same, with its version', async () => {
-    const one = task({ id: 'task_1', prompt: 'quotes " \\ \u0000 🦋 \u2028', targetFiles: ['a', 'b'], createdAt: 1.5 });
-    expect(await store().commit(writing({ table: 'task', id: 'task_1', expect: 0, doc: one }))).toEqual(done(1));
+    const one = task({
+      id: 'task_1',
+      prompt: 'quotes " \\ \u0000 🦋 \u2028',
+      targetFiles: ['a', 'b'],
+      createdAt: 1.5,
+    });
+    expect(await store().commit(writing({ table: 'task', id: 'task_1', expect: 0, doc: one }))).toEqual(
+      done(1),
+    );
     expect(await store().get('task', 'task_1')).toEqual({ version: 1, doc: one });
     const two = { ...one, state: 'running' as const };
     await store().commit(writing({ table: 'task', id: 'task_1', expect: 1, doc: two }));
@@ -136,7 +143,14 @@ function changesContract(open: OpenSubject): void {
   it('[STO4] takes changes in the order of the calls', async () => {
     await store().commit(insertTask('task_1'));
     const step = (expected: number): Promise<Outcome> =>
-      store().commit(writing({ table: 'task', id: 'task_1', expect: expected, doc: task({ id: 'task_1', attempts: expected }) }));
+      store().commit(
+        writing({
+          table: 'task',
+          id: 'task_1',
+          expect: expected,
+          doc: task({ id: 'task_1', attempts: expected }),
+        }),
+      );
     const outcomes = await Promise.all([step(1), step(2), step(2), step(3)]);
     expect(outcomes).toEqual([done(2), done(3), CONFLICT, done(4)]);
     expect((await store().get('task', 'task_1'))?.doc.attempts).toBe(3);
@@ -152,7 +166,9 @@ function changesContract(open: OpenSubject): void {
     expect(await store().commit(twice)).toEqual(CONFLICT);
     expect(await store().get('task', 'task_3')).toBeUndefined();
     const other = task({ id: 'task_5', key: 'a', owner: 'session_other' });
-    expect((await store().commit(writing({ table: 'task', id: 'task_5', expect: 0, doc: other }))).committed).toBe(true);
+    expect(
+      (await store().commit(writing({ table: 'task', id: 'task_5', expect: 0, doc: other }))).committed,
+    ).toBe(true);
     expect((await store().commit(insertTask('task_6'))).committed).toBe(true);
     expect((await store().commit(insertTask('task_7'))).committed).toBe(true);
   });
@@ -169,8 +185,13 @@ function changesContract(open: OpenSubject): void {
       move('task_1', 2, 'a'),
     ]);
     expect(outcomes.map(({ committed }) => committed)).toEqual([true, true, true, false, true, true]);
-    const [owner] = await store().find('task', { list: 'byKey', equal: ['session_owner/a'] });
-    expect(owner?.doc.id).toBe('task_1');
+    const owner = async () =>
+      (await store().find('task', { list: 'byKey', equal: ['session_owner/a'] })).map(({ doc }) => doc.id);
+    expect(await owner()).toEqual(['task_1']);
+    // Now from what is on disk.
+    const later = await Promise.all([move('task_1', 3, 'z'), move('task_3', 0, 'a')]);
+    expect(later.map(({ committed }) => committed)).toEqual([true, true]);
+    expect(await owner()).toEqual(['task_3']);
   });
 
   it('[STO6] resolves the barrier, and reads agree afterwards', async () => {
@@ -185,9 +206,14 @@ function changesContract(open: OpenSubject): void {
   it('[STO1] keeps everything across a reopening', async () => {
     if (!use.subject.reopen) return;
     await store().commit({ ...insertTask('task_1', 'a'), offers: [{ task: 'task_1', rank: 1, delayMs: 0 }] });
-    await store().commit(writing({ table: 'task', id: 'task_1', expect: 1, doc: task({ id: 'task_1', key: 'z' }) }));
+    await store().commit(
+      writing({ table: 'task', id: 'task_1', expect: 1, doc: task({ id: 'task_1', key: 'z' }) }),
+    );
     use.subject = await use.subject.reopen();
-    expect(await store().get('task', 'task_1')).toEqual({ version: 2, doc: task({ id: 'task_1', key: 'z' }) });
+    expect(await store().get('task', 'task_1')).toEqual({
+      version: 2,
+      doc: task({ id: 'task_1', key: 'z' }),
+    });
     expect(await store().lastEvent()).toBe(2);
     expect(await store().commit(insertTask('task_2', 'z'))).toEqual(CONFLICT);
     expect(await store().commit(insertTask('task_2', 'a'))).toEqual(done(3));
@@ -206,7 +232,12 @@ function listsContract(open: OpenSubject): void {
       const doc = plan({ id: id as 'plan_a', createdAt });
       await store().commit(writing({ table: 'plan', id, expect: 0, doc }));
     }
-    expect(await ids('plan', { list: 'byState', equal: ['active'] })).toEqual(['plan_d', 'plan_b', 'plan_c', 'plan_a']);
+    expect(await ids('plan', { list: 'byState', equal: ['active'] })).toEqual([
+      'plan_d',
+      'plan_b',
+      'plan_c',
+      'plan_a',
+    ]);
     expect(await ids('plan', { list: 'byState', equal: ['active'], after: 5 })).toEqual(['plan_a']);
     expect(await ids('plan', { list: 'byState', equal: ['active'], limit: 2 })).toEqual(['plan_d', 'plan_b']);
     expect(await ids('plan', { list: 'byState', equal: ['paused'] })).toEqual([]);
@@ -215,14 +246,21 @@ function listsContract(open: OpenSubject): void {
   it('[STO7] pages through a list by the last value seen', async () => {
     const numbers = Array.from({ length: 25 }, (_, index) => index + 1);
     await store().commit(
-      writing(...numbers.map((number) => {
-        const id = `msg_${String(97 - number).padStart(3, '0')}` as const;
-        return { table: 'message', id, expect: 0, doc: message({ id, number }) } as const;
-      })),
+      writing(
+        ...numbers.map((number) => {
+          const id = `msg_${String(97 - number).padStart(3, '0')}` as const;
+          return { table: 'message', id, expect: 0, doc: message({ id, number }) } as const;
+        }),
+      ),
     );
     const seen: number[] = [];
     for (let after = 0; ; after = seen.at(-1) ?? 0) {
-      const page = await store().find('message', { list: 'byRecipient', equal: ['session_owner'], after, limit: 10 });
+      const page = await store().find('message', {
+        list: 'byRecipient',
+        equal: ['session_owner'],
+        after,
+        limit: 10,
+      });
       if (page.length === 0) break;
       seen.push(...page.map(({ doc }) => doc.number));
     }
@@ -231,7 +269,9 @@ function listsContract(open: OpenSubject): void {
 
   it('[STO7] moves a row between lists as it changes, and lists no row by a null column', async () => {
     const set = (expected: number, state: 'ready' | 'completed'): Promise<Outcome> =>
-      store().commit(writing({ table: 'task', id: 'task_1', expect: expected, doc: task({ id: 'task_1', state }) }));
+      store().commit(
+        writing({ table: 'task', id: 'task_1', expect: expected, doc: task({ id: 'task_1', state }) }),
+      );
     await set(0, 'ready');
     expect(await ids('task', { list: 'openByOwner', equal: ['session_owner', 1] })).toEqual(['task_1']);
     await set(1, 'completed');
@@ -264,7 +304,8 @@ function listsContract(open: OpenSubject): void {
 function eventsContract(open: OpenSubject): void {
   const use = useSubject(open);
   const store = () => use.subject.backend.store;
-  const facts = (...types: string[]): Change => change({ facts: types.map((type) => ({ type, data: { of: types } })), at: 42 });
+  const facts = (...types: string[]): Change =>
+    change({ facts: types.map((type) => ({ type, data: { of: types } })), at: 42 });
 
   it('[STO9] numbers facts from 1, without gaps, in the order of the changes', async () => {
     expect(await store().lastEvent()).toBe(0);
@@ -285,7 +326,8 @@ function eventsContract(open: OpenSubject): void {
     for (const change of [facts('a', 'b', 'c'), facts('d'), facts('e', 'f')]) await store().commit(change);
     const all = await store().events(0, 100);
     for (let after = 0; after <= 7; after++) {
-      for (const limit of [0, 1, 2, 3, 100]) expect(await store().events(after, limit)).toEqual(all.slice(after, after + limit));
+      for (const limit of [0, 1, 2, 3, 100])
+        expect(await store().events(after, limit)).toEqual(all.slice(after, after + limit));
     }
   });
 

@@ -13,11 +13,17 @@ export function dispatchContract(open: OpenSubject): void {
 
   const dispatch = (): Dispatch => subject.backend.dispatch;
   const offer = async (...offers: (Partial<Offer> & { task: string })[]): Promise<void> => {
-    await subject.backend.store.commit(change({ offers: offers.map((each) => ({ rank: 1, delayMs: 0, ...each })) }));
+    await subject.backend.store.commit(
+      change({ offers: offers.map((each) => ({ rank: 1, delayMs: 0, ...each })) }),
+    );
   };
   const drop = (...drops: string[]) => subject.backend.store.commit(change({ drops }));
   const claim = async (host: string, max = 10, maxRank?: number): Promise<string[]> => {
-    const claims: Claim[] = await dispatch().claim({ host, max, ...(maxRank === undefined ? {} : { maxRank }) });
+    const claims: Claim[] = await dispatch().claim({
+      host,
+      max,
+      ...(maxRank === undefined ? {} : { maxRank }),
+    });
     return claims.map(({ task }) => task);
   };
 
@@ -25,7 +31,10 @@ export function dispatchContract(open: OpenSubject): void {
     await offer({ task: 'b', rank: 2 });
     await offer({ task: 'a', rank: 2 }, { task: 'd', rank: 1 });
     await offer({ task: 'c', rank: 0 });
-    expect(await dispatch().claim({ host: 'h1', max: 2 })).toEqual([{ task: 'c', rank: 0 }, { task: 'd', rank: 1 }]);
+    expect(await dispatch().claim({ host: 'h1', max: 2 })).toEqual([
+      { task: 'c', rank: 0 },
+      { task: 'd', rank: 1 },
+    ]);
     expect(await claim('h1')).toEqual(['b', 'a']);
     expect(await claim('h1')).toEqual([]);
     expect(await claim('h2')).toEqual([]);
@@ -40,7 +49,10 @@ export function dispatchContract(open: OpenSubject): void {
   });
 
   it('[STO10] offers nothing of a change that fails', async () => {
-    const failing = change({ offers: [{ task: 'a', rank: 1, delayMs: 0 }], guards: [{ table: 'task', id: 'none', version: 1 }] });
+    const failing = change({
+      offers: [{ task: 'a', rank: 1, delayMs: 0 }],
+      guards: [{ table: 'task', id: 'none', version: 1 }],
+    });
     await subject.backend.store.commit(failing);
     expect(await claim('h1')).toEqual([]);
   });
@@ -132,7 +144,10 @@ export function dispatchContract(open: OpenSubject): void {
     await offer({ task: 'a', rank: 3 }, { task: 'b', rank: 3, delayMs: 60_000 }, { task: 'c', rank: 1 });
     expect(await claim('h1', 1)).toEqual(['c']);
     await offer({ task: 'c', rank: 0 }, { task: 'b', rank: 2 }, { task: 'a', rank: 4 });
-    expect(await dispatch().claim({ host: 'h2', max: 10 })).toEqual([{ task: 'b', rank: 2 }, { task: 'a', rank: 3 }]);
+    expect(await dispatch().claim({ host: 'h2', max: 10 })).toEqual([
+      { task: 'b', rank: 2 },
+      { task: 'a', rank: 3 },
+    ]);
     expect(await dispatch().renew({ host: 'h1', tasks: ['c'] })).toEqual([]);
   });
 
@@ -141,14 +156,17 @@ export function dispatchContract(open: OpenSubject): void {
     await claim('h1', 2);
     await drop('a', 'c', 'unknown');
     expect(await dispatch().renew({ host: 'h1', tasks: ['a', 'b'] })).toEqual(['a']);
-    await subject.backend.store.commit(change({ drops: ['b'], offers: [{ task: 'b', rank: 1, delayMs: 0 }] }));
+    await subject.backend.store.commit(
+      change({ drops: ['b'], offers: [{ task: 'b', rank: 1, delayMs: 0 }] }),
+    );
     expect(await dispatch().renew({ host: 'h1', tasks: ['b'] })).toEqual(['b']);
     expect(await claim('h2')).toEqual(['b']);
   });
 
   it('[STO16] calls who waits for offers, until they take it back', async () => {
     let calls = 0;
-    const called = (): Promise<void> => expect.poll(() => calls, { interval: 5, timeout: 5_000 }).toBeGreaterThan(0) as Promise<void>;
+    const called = (): Promise<void> =>
+      expect.poll(() => calls, { interval: 5, timeout: 5_000 }).toBeGreaterThan(0) as Promise<void>;
     const stop = dispatch().onOffer(() => calls++);
     await offer({ task: 'a' });
     await called();
@@ -165,7 +183,12 @@ export function dispatchContract(open: OpenSubject): void {
 
   it('[STO14] nothing offered is forgotten across a reopening, nor given out much earlier than asked', async () => {
     if (!subject.reopen) return;
-    await offer({ task: 'a', rank: 2 }, { task: 'b', rank: 1 }, { task: 'c', delayMs: 60_000 }, { task: 'd', rank: 0 });
+    await offer(
+      { task: 'a', rank: 2 },
+      { task: 'b', rank: 1 },
+      { task: 'c', delayMs: 60_000 },
+      { task: 'd', rank: 0 },
+    );
     await drop('d');
     await claim('h1', 1);
     subject = await subject.reopen();

@@ -27,12 +27,19 @@ describe('memory, for simulations', () => {
   /** A disk that is written when the test says so. */
   const manual = (options: Partial<MemoryOptions> = {}) => {
     let sync = { resolve: (): void => {}, reject: (_error: Error): void => {} };
-    const backend = openMemory({ clock, sync: () => new Promise((resolve, reject) => (sync = { resolve, reject })), ...options });
+    const backend = openMemory({
+      clock,
+      sync: () => new Promise((resolve, reject) => (sync = { resolve, reject })),
+      ...options,
+    });
     return { ...backend, write: () => sync.resolve(), refuse: (error: Error) => sync.reject(error) };
   };
   const settledSoon = async (promise: Promise<unknown>): Promise<boolean> => {
     let settled = false;
-    void promise.then(() => (settled = true), () => (settled = true));
+    void promise.then(
+      () => (settled = true),
+      () => (settled = true),
+    );
     await new Promise((resolve) => setImmediate(resolve));
     return settled;
   };
@@ -46,7 +53,10 @@ describe('memory, for simulations', () => {
     expect(await settledSoon(first)).toBe(false);
     expect(await settledSoon(barrier)).toBe(false);
     write();
-    expect(await Promise.all([first, second])).toEqual([{ committed: true, lastEvent: 1 }, { committed: true, lastEvent: 2 }]);
+    expect(await Promise.all([first, second])).toEqual([
+      { committed: true, lastEvent: 1 },
+      { committed: true, lastEvent: 2 },
+    ]);
     await barrier;
   });
 
@@ -79,8 +89,14 @@ describe('memory, for simulations', () => {
     dead.write();
     const after = dead.store.commit(insert('task_3'));
     const { store, dispatch } = openMemory({ clock, memory: dead.memory });
-    expect(await settledSoon(Promise.race([lost, after, dead.store.lastEvent(), dead.dispatch.claim({ host: 'h', max: 9 })]))).toBe(false);
-    expect((await store.find('task', { list: 'open', equal: [1] })).map(({ doc }) => doc.id)).toEqual(['task_1']);
+    expect(
+      await settledSoon(
+        Promise.race([lost, after, dead.store.lastEvent(), dead.dispatch.claim({ host: 'h', max: 9 })]),
+      ),
+    ).toBe(false);
+    expect((await store.find('task', { list: 'open', equal: [1] })).map(({ doc }) => doc.id)).toEqual([
+      'task_1',
+    ]);
     expect(await dispatch.claim({ host: 'h', max: 9 })).toEqual([{ task: 'task_1', rank: 1 }]);
     expect(await store.lastEvent()).toBe(1);
   });

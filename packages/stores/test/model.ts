@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { INDEX, LEASE, type Change, type Claim, type Outcome, type TableName, type Tables, type Write } from '@reveille/core';
+import {
+  INDEX,
+  LEASE,
+  type Change,
+  type Claim,
+  type Outcome,
+  type TableName,
+  type Tables,
+  type Write,
+} from '@reveille/core';
 import type { OpenSubject, Subject } from './contract.ts';
 import { change, message, plan, session, task } from './fixtures.ts';
 
@@ -29,26 +38,39 @@ class ModelStore {
     const others = this.rows.filter((row) => !(row.table === table && row.id === id));
     for (const name of INDEX[table].unique ?? []) {
       const value = column(table, name, doc);
-      if (value !== null && others.some((row) => row.table === table && column(table, name, row.doc) === value)) return false;
+      if (
+        value !== null &&
+        others.some((row) => row.table === table && column(table, name, row.doc) === value)
+      )
+        return false;
     }
     this.rows = [...others, { table, id, version: expected + 1, doc }];
     return true;
   }
 
-  find(table: TableName, list: string, equal: readonly unknown[]): { version: number; doc: Tables[TableName] }[] {
+  find(
+    table: TableName,
+    list: string,
+    equal: readonly unknown[],
+  ): { version: number; doc: Tables[TableName] }[] {
     const shape = (INDEX[table].lists as Record<string, { equal: readonly string[]; order: string }>)[list]!;
     const matches = this.rows.filter(
-      (row) => row.table === table && shape.equal.every((name, at) => column(table, name, row.doc) === equal[at]),
+      (row) =>
+        row.table === table && shape.equal.every((name, at) => column(table, name, row.doc) === equal[at]),
     );
-    const order = (row: { id: string; doc: Tables[TableName] }) => (shape.order === 'id' ? row.id : column(table, shape.order, row.doc));
+    const order = (row: { id: string; doc: Tables[TableName] }) =>
+      shape.order === 'id' ? row.id : column(table, shape.order, row.doc);
     const sorted = matches.toSorted((a, b) => compare(order(a), order(b)) || compare(a.id, b.id));
     return sorted.map(({ version, doc }) => ({ version, doc }));
   }
 }
 
 const column = (table: TableName, name: string, doc: Tables[TableName]): string | number | null =>
-  (INDEX[table].columns as unknown as Record<string, (doc: Tables[TableName]) => string | number | null>)[name]!(doc);
-const compare = (a: string | number | null, b: string | number | null): number => (a! < b! ? -1 : a! > b! ? 1 : 0);
+  (INDEX[table].columns as unknown as Record<string, (doc: Tables[TableName]) => string | number | null>)[
+    name
+  ]!(doc);
+const compare = (a: string | number | null, b: string | number | null): number =>
+  a! < b! ? -1 : a! > b! ? 1 : 0;
 
 /** A change as drawn: `right` expects the version the row has when its turn comes. */
 interface DrawnWrite {
@@ -81,11 +103,27 @@ function toWrite({ kind, id: n, key, state }: DrawnWrite, expected: number): Wri
   const table = TABLES_DRAWN[kind]!;
   const id = `${n}`;
   const docs = {
-    task: () => task({ id: `task_${n}`, key: KEYS[key]!, state: (['ready', 'running', 'completed'] as const)[state]!, attempts: expected }),
+    task: () =>
+      task({
+        id: `task_${n}`,
+        key: KEYS[key]!,
+        state: (['ready', 'running', 'completed'] as const)[state]!,
+        attempts: expected,
+      }),
     message: () =>
-      message({ id: `msg_${n}`, key: `${key}`, number: key + 1, state: (['queued', 'delivered', 'read'] as const)[state]! }),
+      message({
+        id: `msg_${n}`,
+        key: `${key}`,
+        number: key + 1,
+        state: (['queued', 'delivered', 'read'] as const)[state]!,
+      }),
     session: () => session({ id: `session_${n}`, kind: state === 0 ? 'worker' : 'chat', mail: expected }),
-    plan: () => plan({ id: `plan_${n}`, state: (['active', 'paused', 'failed'] as const)[state]!, createdAt: key * 1.5 }),
+    plan: () =>
+      plan({
+        id: `plan_${n}`,
+        state: (['active', 'paused', 'failed'] as const)[state]!,
+        createdAt: key * 1.5,
+      }),
   };
   return { table, id, expect: expected, doc: docs[table]() };
 }
@@ -94,10 +132,16 @@ function toChange(model: ModelStore, drawn: DrawnChange, number: number): Change
   const pick = (each: DrawnWrite, seen: number): number =>
     each.right ? model.version(TABLES_DRAWN[each.kind]!, `${each.id}`) + seen : each.wrong;
   const writes = drawn.writes.map((each, at) => {
-    const earlier = drawn.writes.slice(0, at).filter((other) => other.kind === each.kind && other.id === each.id);
+    const earlier = drawn.writes
+      .slice(0, at)
+      .filter((other) => other.kind === each.kind && other.id === each.id);
     return toWrite(each, pick(each, earlier.length));
   });
-  const guards = drawn.guards.map((each) => ({ table: TABLES_DRAWN[each.kind]!, id: `${each.id}`, version: pick(each, 0) }));
+  const guards = drawn.guards.map((each) => ({
+    table: TABLES_DRAWN[each.kind]!,
+    id: `${each.id}`,
+    version: pick(each, 0),
+  }));
   const facts = Array.from({ length: drawn.facts }, (_, at) => ({ type: `fact ${number}.${at}` }));
   return change({ writes, guards, facts });
 }
@@ -116,11 +160,15 @@ const LOOKUPS: [TableName, string, (string | number)[]][] = [
 
 async function compareAll({ backend: { store } }: Subject, model: ModelStore): Promise<void> {
   for (const [table, list, equal] of LOOKUPS) {
-    expect(await store.find(table, { list, equal }), `${table} ${list}`).toEqual(model.find(table, list, equal));
+    expect(await store.find(table, { list, equal }), `${table} ${list}`).toEqual(
+      model.find(table, list, equal),
+    );
   }
   for (const table of TABLES_DRAWN) {
     for (let id = 0; id < 5; id++) {
-      expect((await store.get(table, `${id}`))?.version ?? 0, `${table} ${id}`).toBe(model.version(table, `${id}`));
+      expect((await store.get(table, `${id}`))?.version ?? 0, `${table} ${id}`).toBe(
+        model.version(table, `${id}`),
+      );
     }
   }
   const events = await store.events(0, 1_000);
@@ -129,9 +177,16 @@ async function compareAll({ backend: { store } }: Subject, model: ModelStore): P
 
 /** Random changes, several at a time, against the model. */
 export function storeModel(open: OpenSubject, runs: number): void {
-  const rounds = fc.array(fc.record({ changes: fc.array(drawnChange, { maxLength: 5 }), look: fc.nat(LOOKUPS.length), reopen: fc.nat(9) }), {
-    maxLength: 10,
-  });
+  const rounds = fc.array(
+    fc.record({
+      changes: fc.array(drawnChange, { maxLength: 5 }),
+      look: fc.nat(LOOKUPS.length),
+      reopen: fc.nat(9),
+    }),
+    {
+      maxLength: 10,
+    },
+  );
   it('[STO17] does what a simple model does, for random changes', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(rounds, async (drawn) => {
@@ -205,7 +260,9 @@ class ModelLeases {
   claim(host: string, max: number, maxRank: number): Claim[] {
     this.expire();
     this.until[host] = this.now + LEASE.lastsMs;
-    const due = this.leases.filter((lease) => lease.host === null && lease.due <= this.now && lease.rank <= maxRank);
+    const due = this.leases.filter(
+      (lease) => lease.host === null && lease.due <= this.now && lease.rank <= maxRank,
+    );
     const taken = due.toSorted((a, b) => a.rank - b.rank || a.seq - b.seq).slice(0, max);
     for (const lease of taken) lease.host = host;
     return taken.map(({ task: name, rank }) => ({ task: name, rank }));
@@ -224,7 +281,8 @@ class ModelLeases {
   }
 
   reclaim(host: string): void {
-    for (const lease of this.leases) if (lease.host === host) Object.assign(lease, { host: null, due: this.now });
+    for (const lease of this.leases)
+      if (lease.host === host) Object.assign(lease, { host: null, due: this.now });
   }
 }
 
@@ -237,7 +295,12 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('offer' as const), name, rank: fc.nat(3), delayMs }),
   fc.record({ do: fc.constant('offer' as const), name, rank: fc.nat(3), delayMs }),
   fc.record({ do: fc.constant('drop' as const), name }),
-  fc.record({ do: fc.constant('claim' as const), host, max: fc.integer({ min: 1, max: 4 }), maxRank: fc.nat(4) }),
+  fc.record({
+    do: fc.constant('claim' as const),
+    host,
+    max: fc.integer({ min: 1, max: 4 }),
+    maxRank: fc.nat(4),
+  }),
   fc.record({ do: fc.constant('renew' as const), host }),
   fc.record({ do: fc.constant('giveBack' as const), host, name, delayMs }),
   fc.record({ do: fc.constant('reclaim' as const), host }),
@@ -263,7 +326,8 @@ export function dispatchModel(open: OpenSubject, runs: number): void {
   });
 }
 
-async function playStep({ backend: { store, dispatch }, advance }: Subject, model: ModelLeases, each: Step): Promise<void> {
+async function playStep(subject: Subject, model: ModelLeases, each: Step): Promise<void> {
+  const { store, dispatch } = subject.backend;
   switch (each.do) {
     case 'offer':
       model.offer(each.name, each.rank, each.delayMs);
@@ -289,7 +353,7 @@ async function playStep({ backend: { store, dispatch }, advance }: Subject, mode
       return;
     case 'advance':
       model.now += each.ms;
-      await advance(each.ms);
+      await subject.advance(each.ms);
       return;
     default:
       each satisfies never;

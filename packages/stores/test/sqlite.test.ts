@@ -20,7 +20,11 @@ describe('sqlite, against a model', () => {
 });
 
 async function subject(folder: string, clock: FakeClock, cachedRows?: number): Promise<Subject> {
-  const backend = await openSqlite({ path: join(folder, 'reveille.db'), clock, ...(cachedRows ? { cachedRows } : {}) });
+  const backend = await openSqlite({
+    path: join(folder, 'reveille.db'),
+    clock,
+    ...(cachedRows ? { cachedRows } : {}),
+  });
   return {
     backend,
     advance: async (ms) => clock.advance(ms),

@@ -40,7 +40,9 @@ export class MemoryTable implements Undoable<Entry> {
   /** The first equal values that occur in a list of two together with the given second one. */
   firstOf(name: string, second: string): string[] {
     const keys = [...(this.#lists.get(name)?.buckets.keys() ?? [])] as string[];
-    return keys.filter((key) => key.endsWith(SEPARATOR + second)).map((key) => key.slice(0, -second.length - 1));
+    return keys
+      .filter((key) => key.endsWith(SEPARATOR + second))
+      .map((key) => key.slice(0, -second.length - 1));
   }
 
   put({ id, expect, doc }: Write): boolean {
@@ -79,7 +81,12 @@ function moveInList(list: ListIndex, old: Entry | undefined, entry: Entry | unde
   const from = old ? keyOf(list, old) : null;
   const to = entry ? keyOf(list, entry) : null;
   if (from === null && to === null) return;
-  if (from === to && old && entry && (list.order < 0 || old.values[list.order] === entry.values[list.order])) {
+  if (
+    from === to &&
+    old &&
+    entry &&
+    (list.order < 0 || old.values[list.order] === entry.values[list.order])
+  ) {
     list.buckets.get(to)?.replace(entry);
     return;
   }

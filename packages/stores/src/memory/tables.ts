@@ -87,7 +87,8 @@ class EventList implements Undoable<number> {
 
   append({ facts, at }: Change): number {
     const before = this.#events.length;
-    for (const fact of facts) this.#events.push(Object.freeze({ number: this.#events.length + 1, at, ...fact }));
+    for (const fact of facts)
+      this.#events.push(Object.freeze({ number: this.#events.length + 1, at, ...fact }));
     return before;
   }
 

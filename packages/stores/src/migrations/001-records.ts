@@ -20,7 +20,12 @@ function tables({ text, integer, real, keyed }: Dialect): string[] {
     table('task', [`plan ${text}`, `owner ${text} NOT NULL`, `open ${integer}`, `key ${text}`]),
     table('session', [`kind ${text}`]),
     table('run', [`task ${text} NOT NULL`, `open ${integer}`]),
-    table('message', [`"to" ${text} NOT NULL`, `state ${text} NOT NULL`, `number ${integer} NOT NULL`, `key ${text} NOT NULL`]),
+    table('message', [
+      `"to" ${text} NOT NULL`,
+      `state ${text} NOT NULL`,
+      `number ${integer} NOT NULL`,
+      `key ${text} NOT NULL`,
+    ]),
     table('request', [`task ${text} NOT NULL`, `open ${integer}`]),
     table('budget', []),
   ];

@@ -16,7 +16,13 @@ export interface Migration {
   statements(dialect: Dialect): readonly string[];
 }
 
-export const SQLITE: Dialect = { name: 'sqlite', text: 'TEXT', integer: 'INTEGER', real: 'REAL', keyed: 'WITHOUT ROWID' };
+export const SQLITE: Dialect = {
+  name: 'sqlite',
+  text: 'TEXT',
+  integer: 'INTEGER',
+  real: 'REAL',
+  keyed: 'WITHOUT ROWID',
+};
 export const POSTGRES: Dialect = {
   name: 'postgres',
   text: 'TEXT COLLATE "C"',

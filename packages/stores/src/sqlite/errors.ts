@@ -23,15 +23,27 @@ export function storeError(path: string, error: unknown): ReveilleError {
 function translate(path: string, kind: number): [ErrorCode, string] {
   switch (kind) {
     case BUSY:
-      return ['store_locked', `Another engine is using ${path}. Stop it, or give this one a database of its own.`];
+      return [
+        'store_locked',
+        `Another engine is using ${path}. Stop it, or give this one a database of its own.`,
+      ];
     case FULL:
-      return ['store_full', `There is no room for ${path}. Nothing was changed; free some space and try again.`];
+      return [
+        'store_full',
+        `There is no room for ${path}. Nothing was changed; free some space and try again.`,
+      ];
     case CORRUPT:
     case NOTADB:
-      return ['store_corrupt', `${path} is damaged or is not a database. Move it away and put a backup in its place, or start with a new file.`];
+      return [
+        'store_corrupt',
+        `${path} is damaged or is not a database. Move it away and put a backup in its place, or start with a new file.`,
+      ];
     case READONLY:
     case CANTOPEN:
-      return ['store_failed', `${path} cannot be written. Check that it is a file and that its folder exists and may be written.`];
+      return [
+        'store_failed',
+        `${path} cannot be written. Check that it is a file and that its folder exists and may be written.`,
+      ];
     default:
       return ['store_failed', `The database ${path} failed. Nothing was changed.`];
   }

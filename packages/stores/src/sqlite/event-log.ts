@@ -27,7 +27,9 @@ export class EventLog {
       db.prepare(`SELECT first, at, facts FROM events
         WHERE first >= coalesce((SELECT max(first) FROM events WHERE first <= ?), 0) ORDER BY first`),
     );
-    const end = asArrays(db.prepare('SELECT first + count - 1 FROM events ORDER BY first DESC LIMIT 1')).get();
+    const end = asArrays(
+      db.prepare('SELECT first + count - 1 FROM events ORDER BY first DESC LIMIT 1'),
+    ).get();
     this.#last = this.#lastOnDisk = (end as unknown as [number] | undefined)?.[0] ?? 0;
   }
 

@@ -48,7 +48,9 @@ function prepareFolder(path: string): number {
     const words = `The folder of ${path} cannot be used (${detail}). Create it, or name another place for the database.`;
     throw new ReveilleError('store_failed', words, { data: { path }, cause: error });
   }
-  throw new ReveilleError('store_failed', `${path} is a folder. Name a file for the database.`, { data: { path } });
+  throw new ReveilleError('store_failed', `${path} is a folder. Name a file for the database.`, {
+    data: { path },
+  });
 }
 
 /**
@@ -75,14 +77,21 @@ function checkAfterCrash(db: DatabaseSync, path: string, size: number): void {
   if (size === 0 || size > CHECK_BELOW_BYTES || wasClean(db)) return;
   const found = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
   if (found.quick_check === 'ok') return;
-  throw new ReveilleError('store_corrupt', `${path} is damaged (${found.quick_check}). Put a backup in its place, or start with a new file.`, {
-    data: { path },
-  });
+  throw new ReveilleError(
+    'store_corrupt',
+    `${path} is damaged (${found.quick_check}). Put a backup in its place, or start with a new file.`,
+    {
+      data: { path },
+    },
+  );
 }
 
 function wasClean(db: DatabaseSync): boolean {
   const meta = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`).get();
-  return meta !== undefined && db.prepare(`SELECT 1 FROM meta WHERE key = 'clean' AND value = '1'`).get() !== undefined;
+  return (
+    meta !== undefined &&
+    db.prepare(`SELECT 1 FROM meta WHERE key = 'clean' AND value = '1'`).get() !== undefined
+  );
 }
 
 function setClean(db: DatabaseSync, clean: boolean): void {

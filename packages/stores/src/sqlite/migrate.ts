@@ -32,11 +32,17 @@ function currentVersion(db: DatabaseSync, path: string): number {
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   if (tables === 0) return 0;
   if (owner !== APPLICATION_ID) {
-    throw new ReveilleError('store_corrupt', `${path} is a database of another program. Give Reveille a file of its own.`, {
-      data: { path },
-    });
+    throw new ReveilleError(
+      'store_corrupt',
+      `${path} is a database of another program. Give Reveille a file of its own.`,
+      {
+        data: { path },
+      },
+    );
   }
-  const row = db.prepare(`SELECT value FROM meta WHERE key = 'schema'`).get() as { value: string } | undefined;
+  const row = db.prepare(`SELECT value FROM meta WHERE key = 'schema'`).get() as
+    | { value: string }
+    | undefined;
   return Number(row?.value ?? 0);
 }
 
@@ -52,7 +58,9 @@ function step(db: DatabaseSync, migration: Migration): void {
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
     for (const statement of migration.statements(SQLITE)) db.exec(statement);
-    db.prepare(`INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?)`).run(String(migration.version));
+    db.prepare(`INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?)`).run(
+      String(migration.version),
+    );
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');

@@ -77,7 +77,9 @@ class IdleCheckpoint {
 }
 
 function sqliteStore(db: DatabaseSync, writer: Writer, close: () => Promise<void>): Store {
-  const withMail = asArrays(db.prepare(`SELECT DISTINCT "to" FROM message WHERE state = 'queued' ORDER BY "to" LIMIT ?`));
+  const withMail = asArrays(
+    db.prepare(`SELECT DISTINCT "to" FROM message WHERE state = 'queued' ORDER BY "to" LIMIT ?`),
+  );
   return {
     readsOwnWrites: true,
     get: (table, id) => writer.read(() => writer.rows.get(table, id)),

@@ -26,7 +26,9 @@ export class Statements {
     this.#shape = shape;
     this.#get = asArrays(db.prepare(`SELECT v, doc FROM ${table} WHERE id = ?`));
     const names = ['id', 'v', 'doc', ...columns.map(quoted)];
-    this.#insert = db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`);
+    this.#insert = db.prepare(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+    );
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE id = ?`);
     this.#owners = shape.unique.map((at) =>
       asArrays(db.prepare(`SELECT id FROM ${table} WHERE ${quoted(columns[at] ?? '')} = ?`)),
@@ -35,7 +37,9 @@ export class Statements {
   }
 
   maxId(): string {
-    const [id] = asArrays(this.#db.prepare(`SELECT max(id) FROM ${this.#shape.table}`)).get() as unknown as [string | null];
+    const [id] = asArrays(this.#db.prepare(`SELECT max(id) FROM ${this.#shape.table}`)).get() as unknown as [
+      string | null,
+    ];
     return id ?? '';
   }
 
@@ -77,7 +81,10 @@ export class Statements {
     }
     const { changes } = this.#update(mask).run(row.version, text, ...changed, id, stored.version);
     if (changes === 1) return;
-    throw new ReveilleError('store_failed', `The ${this.#shape.table} ${id} is not what was read: the file was changed by somebody else.`);
+    throw new ReveilleError(
+      'store_failed',
+      `The ${this.#shape.table} ${id} is not what was read: the file was changed by somebody else.`,
+    );
   }
 
   #update(mask: number): StatementSync {

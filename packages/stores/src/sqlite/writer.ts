@@ -109,7 +109,8 @@ export class Writer {
   }
 
   #refuseIfClosed(): void {
-    if (this.#closed) throw new ReveilleError('store_failed', `The database ${this.#options.path} is closed.`);
+    if (this.#closed)
+      throw new ReveilleError('store_failed', `The database ${this.#options.path} is closed.`);
   }
 
   #apply(change: Change): Outcome {
