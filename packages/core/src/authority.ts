@@ -12,7 +12,12 @@ export async function checkCaller(tx: Tx, caller: Caller): Promise<void> {
     return;
   }
   const why = await staleness(tx, caller);
-  if (why) throw new ReveilleError('stale_caller', `Refused: ${why}. Stop working; nothing you say counts any more.`, { data: { run: caller.run } });
+  if (why)
+    throw new ReveilleError(
+      'stale_caller',
+      `Refused: ${why}. Stop working; nothing you say counts any more.`,
+      { data: { run: caller.run } },
+    );
 }
 
 export async function staleness(tx: Tx, caller: Extract<Caller, { kind: 'worker' }>): Promise<string | null> {
@@ -20,12 +25,14 @@ export async function staleness(tx: Tx, caller: Extract<Caller, { kind: 'worker'
   if (!run) return `there is no run ${caller.run}`;
   if (run.session !== caller.session) return `run ${run.id} is not of session ${caller.session}`;
   if (run.state === 'ended') return `run ${run.id} has ended`;
-  if (run.epoch !== caller.epoch) return `run ${run.id} went on under epoch ${run.epoch}, yours is ${caller.epoch}`;
+  if (run.epoch !== caller.epoch)
+    return `run ${run.id} went on under epoch ${run.epoch}, yours is ${caller.epoch}`;
   const task = await tx.need('task', run.task);
   return task.cancelling ? `task ${task.id} is being cancelled` : null;
 }
 
-export const sessionOf = (caller: Caller): SessionId | null => (caller.kind === 'person' ? null : caller.session);
+export const sessionOf = (caller: Caller): SessionId | null =>
+  caller.kind === 'person' ? null : caller.session;
 
 export function ownSession(caller: Caller): SessionId {
   const session = sessionOf(caller);
@@ -42,7 +49,7 @@ export async function checkMayAct(tx: Tx, caller: Caller, task: Task): Promise<v
   if (!session) return;
   const self = await tx.need('session', session);
   if (self.kind === 'orchestrator') return;
-  for (let id: SessionId | null = task.owner; id !== null; ) {
+  for (let id: SessionId | null = task.owner; id !== null;) {
     if (id === session) return;
     const above: Session = await tx.need('session', id);
     id = above.parent;
@@ -56,13 +63,24 @@ export async function checkMayMessage(tx: Tx, caller: Caller, to: Session): Prom
   const own = sessionOf(caller);
   if (!own) return;
   const self = await tx.need('session', own);
-  if (self.kind === 'orchestrator' || self.parent === to.id || (self.parent !== null && self.parent === to.parent)) return;
-  for (let id: SessionId | null = to.parent; id !== null; ) {
+  if (
+    self.kind === 'orchestrator' ||
+    self.parent === to.id ||
+    (self.parent !== null && self.parent === to.parent)
+  )
+    return;
+  for (let id: SessionId | null = to.parent; id !== null;) {
     if (id === own) return;
     id = (await tx.need('session', id)).parent;
   }
-  throw new ReveilleError('not_allowed', `Session ${own} may message its parent, its children and its siblings, not ${to.id}.`);
+  throw new ReveilleError(
+    'not_allowed',
+    `Session ${own} may message its parent, its children and its siblings, not ${to.id}.`,
+  );
 }
 
 const notYours = (task: Task): ReveilleError =>
-  new ReveilleError('not_allowed', `Task ${task.id} is not yours: only its owner, the orchestrator or a person may do this.`);
+  new ReveilleError(
+    'not_allowed',
+    `Task ${task.id} is not yours: only its owner, the orchestrator or a person may do this.`,
+  );

@@ -8,7 +8,10 @@ export async function deliveries(store: Store, messages: readonly Message[]): Pr
   const rendered: Delivery[] = [];
   for (const message of messages) {
     const about = message.task ? ((await store.get('task', message.task))?.doc ?? null) : null;
-    const run = message.run && (message.kind === 'end' || message.kind === 'review') ? await store.get('run', message.run) : undefined;
+    const run =
+      message.run && (message.kind === 'end' || message.kind === 'review')
+        ? await store.get('run', message.run)
+        : undefined;
     const end = run?.doc.end ?? null;
     const body = about && end ? endBody(about, end) : message.text;
     rendered.push(envelope(message, { task: about, end, body }));

@@ -4,7 +4,12 @@ import type { Tx } from './tx.ts';
 export const NOTHING: Amounts = { tokens: 0, usd: 0, turns: 0, spawns: 0 };
 const KEYS = ['tokens', 'usd', 'turns', 'spawns'] as const;
 
-export function openBudget(tx: Tx, id: string, parent: string | null, limits: BudgetLimits | undefined): string | null {
+export function openBudget(
+  tx: Tx,
+  id: string,
+  parent: string | null,
+  limits: BudgetLimits | undefined,
+): string | null {
   if (!limits || Object.keys(limits).length === 0) return parent;
   tx.put('budget', { id, parent, limits, used: NOTHING, reserved: {} });
   return id;
@@ -13,7 +18,7 @@ export function openBudget(tx: Tx, id: string, parent: string | null, limits: Bu
 /** From a node up to the root. */
 async function chain(tx: Tx, id: string | null): Promise<Budget[]> {
   const nodes: Budget[] = [];
-  for (let next = id; next !== null; ) {
+  for (let next = id; next !== null;) {
     const node = await tx.need('budget', next);
     nodes.push(node);
     next = node.parent;
@@ -45,7 +50,12 @@ export async function draw(tx: Tx, id: string | null, amounts: Partial<Amounts>)
 }
 
 /** Sets an amount aside before it is used, up the whole tree. The same id again changes nothing. */
-export async function reserve(tx: Tx, id: string | null, key: string, amounts: Partial<Amounts>): Promise<string | null> {
+export async function reserve(
+  tx: Tx,
+  id: string | null,
+  key: string,
+  amounts: Partial<Amounts>,
+): Promise<string | null> {
   const nodes = await chain(tx, id);
   if (nodes.some((node) => key in node.reserved)) return null;
   for (const node of nodes) {
@@ -60,7 +70,12 @@ export async function reserve(tx: Tx, id: string | null, key: string, amounts: P
  * Records what was really used, in place of what was reserved under the same key. It has happened, so it is
  * recorded even past the limit; the answer says which limit is overrun.
  */
-export async function spend(tx: Tx, id: string | null, key: string, amounts: Partial<Amounts>): Promise<string | null> {
+export async function spend(
+  tx: Tx,
+  id: string | null,
+  key: string,
+  amounts: Partial<Amounts>,
+): Promise<string | null> {
   let over: string | null = null;
   for (const node of await chain(tx, id)) {
     const { [key]: _released, ...reserved } = node.reserved;
@@ -68,7 +83,8 @@ export async function spend(tx: Tx, id: string | null, key: string, amounts: Par
     tx.put('budget', next);
     for (const name of KEYS) {
       const limit = next.limits[name];
-      if (limit !== undefined && next.used[name] > limit) over ??= `${name} of ${node.id}: ${next.used[name]} of ${limit} used`;
+      if (limit !== undefined && next.used[name] > limit)
+        over ??= `${name} of ${node.id}: ${next.used[name]} of ${limit} used`;
     }
   }
   return over;

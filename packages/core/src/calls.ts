@@ -43,7 +43,12 @@ export interface Room {
 }
 
 /** Takes what is queued, all of it or what the filter names; only that is consumed (SUB5). */
-export async function checkUpdates(room: Room, caller: Caller, session: SessionId, tasks?: ReadonlySet<TaskId>): Promise<Delivery[]> {
+export async function checkUpdates(
+  room: Room,
+  caller: Caller,
+  session: SessionId,
+  tasks?: ReadonlySet<TaskId>,
+): Promise<Delivery[]> {
   const messages = await decide(room.context, async (tx) => {
     await checkCaller(tx, caller);
     const queued = await queuedMessages(tx, session);
@@ -75,7 +80,12 @@ export async function awaitTasks(
   }
   room.handedOver(caller, taken.messages);
   const done = taken.why === 'ended';
-  return { done, why: taken.why, open: taken.open, deliveries: await deliveries(context.store, taken.messages) };
+  return {
+    done,
+    why: taken.why,
+    open: taken.open,
+    deliveries: await deliveries(context.store, taken.messages),
+  };
 }
 
 /** Sits at the session's desk until a look is satisfied. */
@@ -94,7 +104,20 @@ async function wait(
       let over = false;
       let answered = false;
       const taker: Taker = {
-        wants: (message) => !answered && message.task !== null && wanted.tasks.has(message.task) && (ENDS.has(message.kind) || NEEDS.has(message.kind)),
+        wants: (message) =>
+          !answered &&
+          message.task !== null &&
+          wanted.tasks.has(message.task) &&
+          (ENDS.has(message.kind) || NEEDS.has(message.kind)),
+        close: () => {
+          answered = true;
+          reject(
+            new ReveilleError(
+              'stopping',
+              'The engine is stopping; what the call waited for will come by mail.',
+            ),
+          );
+        },
         look: async () => {
           if (answered) return;
           try {
@@ -125,18 +148,32 @@ async function wait(
     });
   } finally {
     for (const cleanup of cleanups) cleanup();
-    await decide(context, (tx) => setWaiting(tx, caller, false)).catch(() => undefined);
+    await decide(context, (tx) => setWaiting(tx, caller, false)).catch((error: unknown) => {
+      // Only what is shown of the run: its next turn or rest puts it right.
+      context.log?.('warn', 'a call returned, but its run is still shown as waiting', {
+        error: String(error),
+      });
+    });
   }
 }
 
-async function tryTake(tx: Tx, context: Context, caller: Caller, wanted: Wanted, over: boolean): Promise<Taken | null> {
+async function tryTake(
+  tx: Tx,
+  context: Context,
+  caller: Caller,
+  wanted: Wanted,
+  over: boolean,
+): Promise<Taken | null> {
   await checkCaller(tx, caller);
-  const queued = (await queuedMessages(tx, wanted.session)).filter((message) => message.task && wanted.tasks.has(message.task));
+  const queued = (await queuedMessages(tx, wanted.session)).filter(
+    (message) => message.task && wanted.tasks.has(message.task),
+  );
   const needs = queued.filter((message) => NEEDS.has(message.kind));
   const ends = queued.filter((message) => ENDS.has(message.kind));
   const open: TaskId[] = [];
   for (const id of wanted.tasks) if (!isTerminal((await tx.need('task', id)).state)) open.push(id);
-  const ended = wanted.mode === 'all' ? open.length === 0 : ends.length > 0 || open.length < wanted.tasks.size;
+  const ended =
+    wanted.mode === 'all' ? open.length === 0 : ends.length > 0 || open.length < wanted.tasks.size;
   if (!ended && needs.length === 0 && !over) return null;
   const messages = take(tx, [...needs, ...ends], takenBy(context, caller));
   return { messages, open, why: ended ? 'ended' : needs.length > 0 ? 'needs_you' : 'timeout' };
@@ -148,11 +185,18 @@ async function setWaiting(tx: Tx, caller: Caller, waiting: boolean): Promise<voi
   const run = await tx.get('run', caller.run);
   if (!run || run.state === 'ended' || run.epoch !== caller.epoch) return;
   const task = await tx.need('task', run.task);
-  if (waiting && task.state === 'running') moveTask(tx, task, 'waiting', { why: 'waits in a call', on: 'children' });
-  if (!waiting && task.state === 'waiting' && run.turn) moveTask(tx, task, 'running', { why: 'its call returned' });
+  if (waiting && task.state === 'running')
+    moveTask(tx, task, 'waiting', { why: 'waits in a call', on: 'children' });
+  if (!waiting && task.state === 'waiting' && run.turn)
+    moveTask(tx, task, 'running', { why: 'its call returned' });
 }
 
 export function takenBy(context: Context, caller: Caller) {
   const worker = caller.kind === 'worker' ? caller : null;
-  return { by: 'call', id: newId(context, 'call'), run: worker?.run ?? null, epoch: worker?.epoch ?? 0 } as const;
+  return {
+    by: 'call',
+    id: newId(context, 'call'),
+    run: worker?.run ?? null,
+    epoch: worker?.epoch ?? 0,
+  } as const;
 }

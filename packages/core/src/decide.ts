@@ -27,7 +27,10 @@ export async function decide<T>(context: Context, decision: (tx: Tx) => Promise<
     context.wake(made.tx.wakes);
     return made.value;
   }
-  throw new ReveilleError('contention', `Gave up after ${MAX_TRIES} tries: others kept changing the same rows. Try again.`);
+  throw new ReveilleError(
+    'contention',
+    `Gave up after ${MAX_TRIES} tries: others kept changing the same rows. Try again.`,
+  );
 }
 
 async function make<T>(context: Context, decision: (tx: Tx) => Promise<T>) {

@@ -1,4 +1,10 @@
-import { type Caller, type Message, type Orchestrator, type Request, type SessionId } from '@reveille/protocol';
+import {
+  type Caller,
+  type Message,
+  type Orchestrator,
+  type Request,
+  type SessionId,
+} from '@reveille/protocol';
 import { Gate, type Context, type Ports } from './context.ts';
 import { decide } from './decide.ts';
 import { deliveredMessages, giveBack, markRead } from './mailbox.ts';
@@ -32,7 +38,8 @@ export class Engine {
   constructor(ports: Ports) {
     this.mailroom = new Mailroom(
       (session) => this.#adopt(session),
-      (session, error) => this.#log('a look at the mailbox failed; the sweep looks again', error, { session }),
+      (session, error) =>
+        this.#log('a look at the mailbox failed; the sweep looks again', error, { session }),
     );
     const wake = (sessions: Iterable<SessionId>): void => {
       if (this.#stopped) return;
@@ -61,6 +68,7 @@ export class Engine {
   async stop(): Promise<void> {
     this.#cancelTick?.();
     this.#unsubscribe?.();
+    this.mailroom.close();
     await this.scheduler.drain();
     this.#stopped = true;
   }
@@ -120,14 +128,20 @@ export class Engine {
   async #takeBackCalls(): Promise<void> {
     for (const kind of ['chat', 'terminal', 'orchestrator']) {
       for (const { doc } of await this.context.store.find('session', { list: 'byKind', equal: [kind] })) {
-        await decide(this.context, async (tx) => giveBack(tx, await deliveredMessages(tx, doc.id), 'unknown'));
+        await decide(this.context, async (tx) =>
+          giveBack(tx, await deliveredMessages(tx, doc.id), 'unknown'),
+        );
       }
     }
   }
 
   #adopt(session: SessionId): void {
     if (this.#stopped) return;
-    this.scheduler.adopt(session).catch((error: unknown) => this.#log('mail for a parked worker; the sweep looks again', error, { session }));
+    this.scheduler
+      .adopt(session)
+      .catch((error: unknown) =>
+        this.#log('mail for a parked worker; the sweep looks again', error, { session }),
+      );
   }
 
   // What follows keeps track of whether callers live.
@@ -153,7 +167,8 @@ export class Engine {
   handedOver(caller: Caller, messages: readonly Message[]): void {
     if (messages.length === 0) return;
     if (caller.kind === 'worker') this.workerOf(caller)?.handedOver();
-    if (caller.kind === 'session') this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
+    if (caller.kind === 'session')
+      this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
   }
 
   /** The connection of a session broke: what it was answered with last may not have arrived. */

@@ -5,7 +5,10 @@ import { formatAgentType, type Delivery, type Message, type RunEnd, type Task } 
  * id, which no sender can know beforehand, and any look-alike inside the body is broken up, so an answer can
  * neither close its own fence nor pass for somebody else's word.
  */
-export function envelope(message: Message, about: { task: Task | null; end: RunEnd | null; body: string }): Delivery {
+export function envelope(
+  message: Message,
+  about: { task: Task | null; end: RunEnd | null; body: string },
+): Delivery {
   const { task, end } = about;
   const again = message.maybeSeen > 0 ? ' (given again: you may have seen it before)' : '';
   const head = `${headline(message, task, end)}${again}`;

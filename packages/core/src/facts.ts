@@ -33,7 +33,11 @@ export function factsOf(
 
 function planFacts(facts: Fact[], before: Plan | undefined, after: Plan): void {
   if (before?.state === after.state) return;
-  facts.push({ type: before ? `plan.${after.state}` : 'plan.created', plan: after.id, data: { state: after.state, why: after.why } });
+  facts.push({
+    type: before ? `plan.${after.state}` : 'plan.created',
+    plan: after.id,
+    data: { state: after.state, why: after.why },
+  });
 }
 
 function taskFacts(facts: Fact[], before: Task | undefined, after: Task): void {
@@ -43,9 +47,14 @@ function taskFacts(facts: Fact[], before: Task | undefined, after: Task): void {
     facts.push({ type: 'task.created', ...ids, session: after.session, data: { name, owner, state, why } });
     return;
   }
-  if (before.owner !== after.owner) facts.push({ type: 'task.handed_up', ...ids, data: { owner: after.owner } });
+  if (before.owner !== after.owner)
+    facts.push({ type: 'task.handed_up', ...ids, data: { owner: after.owner } });
   if (!before.cancelling && after.cancelling) {
-    facts.push({ type: 'task.cancelling', ...ids, data: { by: after.cancelling.by, why: after.cancelling.why } });
+    facts.push({
+      type: 'task.cancelling',
+      ...ids,
+      data: { by: after.cancelling.by, why: after.cancelling.why },
+    });
   }
   if (before.state === after.state && before.waitingOn === after.waitingOn) return;
   const on = after.waitingOn ? { on: after.waitingOn } : {};
@@ -55,25 +64,36 @@ function taskFacts(facts: Fact[], before: Task | undefined, after: Task): void {
 function runFacts(facts: Fact[], before: Run | undefined, after: Run): void {
   const ids = { run: after.id, task: after.task };
   if (!before) facts.push({ type: 'run.opened', ...ids, data: { attempt: after.attempt } });
-  if (before?.epoch !== after.epoch) facts.push({ type: 'run.held', ...ids, data: { epoch: after.epoch, host: after.host } });
+  if (before?.epoch !== after.epoch)
+    facts.push({ type: 'run.held', ...ids, data: { epoch: after.epoch, host: after.host } });
   if (before?.turn && before.turn.number !== after.turn?.number) {
     facts.push({ type: 'turn.ended', ...ids, data: { turn: before.turn.number } });
   }
   if (after.turn && before?.turn?.number !== after.turn.number) {
     facts.push({ type: 'turn.opened', ...ids, data: { turn: after.turn.number } });
   }
-  if (before && before.paused !== after.paused) facts.push({ type: after.paused ? 'run.paused' : 'run.resumed', ...ids });
-  if (before && after.faults > before.faults) facts.push({ type: 'run.fault', ...ids, data: { faults: after.faults } });
+  if (before && before.paused !== after.paused)
+    facts.push({ type: after.paused ? 'run.paused' : 'run.resumed', ...ids });
+  if (before && after.faults > before.faults)
+    facts.push({ type: 'run.fault', ...ids, data: { faults: after.faults } });
   if (before?.end || !after.end) return;
   const { status, cause, error } = after.end;
-  facts.push({ type: 'run.ended', ...ids, data: { status, cause, ...(error ? { error: error.class } : {}) } });
+  facts.push({
+    type: 'run.ended',
+    ...ids,
+    data: { status, cause, ...(error ? { error: error.class } : {}) },
+  });
 }
 
 function sessionFacts(facts: Fact[], before: Session | undefined, after: Session): void {
   if (before?.state === after.state) return;
   // A worker's session begins with its task, which has a fact of its own.
   if (!before && after.kind === 'worker') return;
-  facts.push({ type: before ? `session.${after.state}` : 'session.opened', session: after.id, data: { kind: after.kind } });
+  facts.push({
+    type: before ? `session.${after.state}` : 'session.opened',
+    session: after.id,
+    data: { kind: after.kind },
+  });
 }
 
 /** Messages that move together are one fact: a parent may be given a thousand in one turn. */
@@ -85,7 +105,9 @@ function messageFacts(facts: Fact[], before: Message | undefined, after: Message
     last.messages?.push(after.id);
     return;
   }
-  const data: Record<string, unknown> = before ? {} : { kind: after.kind, key: after.key, number: after.number };
+  const data: Record<string, unknown> = before
+    ? {}
+    : { kind: after.kind, key: after.key, number: after.number };
   if (after.taken) data['by'] = after.taken.id;
   facts.push({ type, session: after.to, messages: [after.id], data });
 }
@@ -94,7 +116,8 @@ function requestFacts(facts: Fact[], before: Request | undefined, after: Request
   const ids = { request: after.id, task: after.task };
   if (!before) facts.push({ type: 'request.opened', ...ids, data: { kind: after.kind, with: after.with } });
   else if (before.state !== after.state) facts.push({ type: `request.${after.state}`, ...ids });
-  else if (before.with !== after.with) facts.push({ type: 'request.moved', ...ids, data: { with: after.with } });
+  else if (before.with !== after.with)
+    facts.push({ type: 'request.moved', ...ids, data: { with: after.with } });
 }
 
 function budgetFacts(facts: Fact[], before: Budget | undefined, after: Budget): void {

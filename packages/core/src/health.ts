@@ -90,10 +90,14 @@ export class Vitals {
     this.#lastDigest = digest;
     this.#fruitless++;
     if (this.#sameCalls === sameCalls) {
-      return [{ what: 'looping', text: `called ${name} with the same arguments ${sameCalls} times in a row` }];
+      return [
+        { what: 'looping', text: `called ${name} with the same arguments ${sameCalls} times in a row` },
+      ];
     }
     if (this.#fruitless === fruitlessCalls) {
-      return [{ what: 'looping', text: `made ${fruitlessCalls} calls without any change or new information` }];
+      return [
+        { what: 'looping', text: `made ${fruitlessCalls} calls without any change or new information` },
+      ];
     }
     return name.includes('spawn') ? this.#spawned(digest) : [];
   }
@@ -101,7 +105,9 @@ export class Vitals {
   #spawned(digest: string): Alert[] {
     const count = (this.#spawns.get(digest) ?? 0) + 1;
     this.#spawns.set(digest, count);
-    return count === 3 ? [{ what: 'looping', text: 'spawned the same subtask again after each end, 3 times' }] : [];
+    return count === 3
+      ? [{ what: 'looping', text: 'spawned the same subtask again after each end, 3 times' }]
+      : [];
   }
 
   #ended(failed: boolean, news: boolean, settings: Settings): Alert[] {
@@ -118,7 +124,10 @@ export class Vitals {
     const { stuckAfterMs, progressEveryMs } = settings.health;
     if (!this.#stuckTold && mono - this.lastSign >= stuckAfterMs) {
       this.#stuckTold = true;
-      alerts.push({ what: 'stuck', text: `no sign of life for ${Math.round((mono - this.lastSign) / 1000)} s` });
+      alerts.push({
+        what: 'stuck',
+        text: `no sign of life for ${Math.round((mono - this.lastSign) / 1000)} s`,
+      });
     }
     const executed = this.#executedBefore + mono - this.turnSince;
     if (executed - this.#progressTold >= progressEveryMs) {

@@ -5,11 +5,15 @@ import type { Tx } from './tx.ts';
 /** The checks of a spawn, on the stored ancestry and counters (SUB1, SUB7, LIM1). The refusal says both numbers. */
 export function checkSpawn(settings: Settings, parent: Session, now: number): void {
   const depth = parent.depth + 1;
-  const maxDepth = parent.rootKind === 'orchestrator' ? settings.depth.orchestrator : settings.depth.standalone;
-  if (depth > maxDepth) throw refused('depth', depth, maxDepth, 'Do the work yourself, or report that it should be split.');
+  const maxDepth =
+    parent.rootKind === 'orchestrator' ? settings.depth.orchestrator : settings.depth.standalone;
+  if (depth > maxDepth)
+    throw refused('depth', depth, maxDepth, 'Do the work yourself, or report that it should be split.');
   const { total, open, perMinute } = settings.children;
-  if (parent.childrenTotal + 1 > total) throw refused('children in all', parent.childrenTotal + 1, total, 'Use the children you have.');
-  if (parent.childrenOpen + 1 > open) throw refused('children at once', parent.childrenOpen + 1, open, 'Wait for one to end.');
+  if (parent.childrenTotal + 1 > total)
+    throw refused('children in all', parent.childrenTotal + 1, total, 'Use the children you have.');
+  if (parent.childrenOpen + 1 > open)
+    throw refused('children at once', parent.childrenOpen + 1, open, 'Wait for one to end.');
   const inWindow = spawnsInWindow(parent, now);
   if (inWindow + 1 > perMinute) throw refused('spawns per minute', inWindow + 1, perMinute, 'Wait a minute.');
 }
@@ -33,13 +37,26 @@ export function countSpawn(session: Session, now: number): Session {
 }
 
 /** The same agent with the same words, somewhere above: it would hand the task down for ever. */
-export async function checkAncestry(tx: Tx, parent: Session, agent: AgentType, input: SpawnInput): Promise<void> {
-  for (let session: Session | undefined = parent; session?.task; ) {
+export async function checkAncestry(
+  tx: Tx,
+  parent: Session,
+  agent: AgentType,
+  input: SpawnInput,
+): Promise<void> {
+  for (let session: Session | undefined = parent; session?.task;) {
     const task: Task = await tx.need('task', session.task);
-    if (task.agent.name === agent.name && task.agent.backend === agent.backend && sameWords(task.prompt, input.prompt)) {
-      throw new ReveilleError('limit_reached', `${task.id}, an ancestor, has the same agent and the same task: this would go round for ever. Do it yourself or change the task.`, {
-        data: { limit: 'cycle', ancestor: task.id },
-      });
+    if (
+      task.agent.name === agent.name &&
+      task.agent.backend === agent.backend &&
+      sameWords(task.prompt, input.prompt)
+    ) {
+      throw new ReveilleError(
+        'limit_reached',
+        `${task.id}, an ancestor, has the same agent and the same task: this would go round for ever. Do it yourself or change the task.`,
+        {
+          data: { limit: 'cycle', ancestor: task.id },
+        },
+      );
     }
     session = session.parent ? await tx.get('session', session.parent) : undefined;
   }
@@ -49,7 +66,11 @@ const sameWords = (a: string, b: string): boolean => a === b || flat(a) === flat
 const flat = (text: string): string => text.toLowerCase().replaceAll(/\s+/g, ' ').trim();
 
 function refused(limit: string, value: number, max: number, advice: string): ReveilleError {
-  return new ReveilleError('limit_reached', `Refused: ${limit} would be ${value}, the limit is ${max}. ${advice}`, {
-    data: { limit, value, max },
-  });
+  return new ReveilleError(
+    'limit_reached',
+    `Refused: ${limit} would be ${value}, the limit is ${max}. ${advice}`,
+    {
+      data: { limit, value, max },
+    },
+  );
 }

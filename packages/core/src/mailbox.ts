@@ -35,7 +35,11 @@ export interface Letter {
  */
 export async function enqueue(tx: Tx, context: Context, letter: Letter): Promise<MessageId> {
   if (!letter.fresh) {
-    const [existing] = await tx.list('message', { list: 'byKey', equal: [`${letter.to}/${letter.key}`], limit: 1 });
+    const [existing] = await tx.list('message', {
+      list: 'byKey',
+      equal: [`${letter.to}/${letter.key}`],
+      limit: 1,
+    });
     if (existing) return existing.id;
   }
   const session = await tx.need('session', letter.to);
@@ -81,17 +85,23 @@ async function fold(tx: Tx, context: Context, session: Session, added: Message):
   const keeper = old.at(-1);
   if (!keeper) return;
   for (const message of old) {
-    if (message !== keeper) tx.put('message', { ...message, state: 'dead', dead: `folded into ${keeper.id}` });
+    if (message !== keeper)
+      tx.put('message', { ...message, state: 'dead', dead: `folded into ${keeper.id}` });
   }
   const digest = old.map((message) => firstLine(message.text)).join('\n');
-  tx.put('message', { ...keeper, text: `[${old.length} updates were folded: the mailbox was full]\n${digest}` });
+  tx.put('message', {
+    ...keeper,
+    text: `[${old.length} updates were folded: the mailbox was full]\n${digest}`,
+  });
   tx.note({ type: 'mailbox.folded', session: session.id, data: { folded: old.length, into: keeper.id } });
 }
 
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 200);
 
-export const queuedMessages = (tx: Tx, session: SessionId): Promise<Message[]> => inState(tx, session, 'queued');
-export const deliveredMessages = (tx: Tx, session: SessionId): Promise<Message[]> => inState(tx, session, 'delivered');
+export const queuedMessages = (tx: Tx, session: SessionId): Promise<Message[]> =>
+  inState(tx, session, 'queued');
+export const deliveredMessages = (tx: Tx, session: SessionId): Promise<Message[]> =>
+  inState(tx, session, 'delivered');
 
 /** Most sessions never get any mail, and their row says so. */
 async function inState(tx: Tx, id: SessionId, state: Message['state']): Promise<Message[]> {
@@ -101,7 +111,11 @@ async function inState(tx: Tx, id: SessionId, state: Message['state']): Promise<
 
 /** Records who takes the messages, before they are handed over (MBX3). Failures and questions come first (WAK2). */
 export function take(tx: Tx, messages: readonly Message[], taken: Omit<Taken, 'at'>): Message[] {
-  const given = messages.map((message): Message => ({ ...message, state: 'delivered', taken: { ...taken, at: tx.now } }));
+  const given = messages.map((message): Message => ({
+    ...message,
+    state: 'delivered',
+    taken: { ...taken, at: tx.now },
+  }));
   for (const message of given) tx.put('message', message);
   return given.toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || a.number - b.number);
 }
@@ -128,7 +142,8 @@ export async function closeMailbox(tx: Tx, session: Session, options: { read: bo
   const delivered = await deliveredMessages(tx, session.id);
   if (options.read) markRead(tx, delivered);
   const unread = [...(await queuedMessages(tx, session.id)), ...(options.read ? [] : delivered)];
-  for (const message of unread) tx.put('message', { ...message, state: 'dead', taken: null, dead: RECIPIENT_ENDED });
+  for (const message of unread)
+    tx.put('message', { ...message, state: 'dead', taken: null, dead: RECIPIENT_ENDED });
 }
 
 /** The session works again: mail that died with it is queued again. */

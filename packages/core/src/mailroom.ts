@@ -6,6 +6,8 @@ export interface Taker {
   look(): Promise<void>;
   /** A message it is waiting for: nobody behind it in the line should take it. */
   wants?(message: Message): boolean;
+  /** The engine stops: whoever waits is told so. */
+  close?(): void;
 }
 
 /**
@@ -73,6 +75,10 @@ export class Mailroom {
 
   holder(session: SessionId): Taker | null {
     return this.#desks.get(session)?.holder ?? null;
+  }
+
+  close(): void {
+    for (const desk of this.#desks.values()) for (const call of desk.calls) call.close?.();
   }
 
   /** Whether a call that is waiting at this session wants the message for itself. */

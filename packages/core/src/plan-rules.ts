@@ -17,22 +17,34 @@ export interface Known {
 }
 
 /** The parsed form, or why not, naming what exists, nearest first (AGT2). No type given is never the parent's (AGT3). */
-export function resolveAgent(known: Known, text: string | undefined): AgentType | { problem: string; known: string[] } {
+export function resolveAgent(
+  known: Known,
+  text: string | undefined,
+): AgentType | { problem: string; known: string[] } {
   const { settings } = known;
   if (text === undefined) return { backend: settings.defaultBackend, name: settings.defaultAgent };
   const type = parseAgentType(text, settings.defaultBackend);
   const names = known.agents.names();
   if (!type) {
     const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-    return { problem: `"${shown}" is not an agent type; write [@][backend:]name`, known: nearest(text, names).slice(0, 10) };
+    return {
+      problem: `"${shown}" is not an agent type; write [@][backend:]name`,
+      known: nearest(text, names).slice(0, 10),
+    };
   }
   if (!known.executors.get(type.backend)) {
     const backends = nearest(type.backend, known.executors.backends());
-    return { problem: `there is no backend "${type.backend}"; there are: ${backends.join(', ')}`, known: backends };
+    return {
+      problem: `there is no backend "${type.backend}"; there are: ${backends.join(', ')}`,
+      known: backends,
+    };
   }
   if (!names.includes(type.name)) {
     const agents = nearest(type.name, names).slice(0, 10);
-    return { problem: `there is no agent "${formatAgentType(type)}"; there are: ${agents.join(', ')}`, known: agents };
+    return {
+      problem: `there is no agent "${formatAgentType(type)}"; there are: ${agents.join(', ')}`,
+      known: agents,
+    };
   }
   return type;
 }
@@ -43,7 +55,9 @@ export type CheckedPlan = { readonly plan: ParsedPlanInput; readonly agents: rea
 export function checkPlan(known: Known, input: unknown): CheckedPlan | { readonly problems: PlanProblem[] } {
   const parsed = PlanInput.safeParse(input);
   if (!parsed.success) {
-    return { problems: parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message })) };
+    return {
+      problems: parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message })),
+    };
   }
   const problems: PlanProblem[] = [];
   const agents = parsed.data.tasks.map((task, i) => {
@@ -57,7 +71,9 @@ export function checkPlan(known: Known, input: unknown): CheckedPlan | { readonl
 }
 
 const place = (path: readonly PropertyKey[]): string =>
-  path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`)).join('') || 'plan';
+  path
+    .map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`))
+    .join('') || 'plan';
 
 interface Node {
   readonly id: string;
@@ -77,11 +93,13 @@ export function graphProblems(tasks: readonly Node[]): PlanProblem[] {
       const at = `tasks[${i}].dependencies[${j}]`;
       if (dependency === task.id) problems.push({ at, problem: 'a task cannot depend on itself' });
       else if (!index.has(dependency)) problems.push({ at, problem: unknownDependency(dependency, index) });
-      else if (task.dependencies.indexOf(dependency) < j) problems.push({ at, problem: `"${dependency}" is listed twice` });
+      else if (task.dependencies.indexOf(dependency) < j)
+        problems.push({ at, problem: `"${dependency}" is listed twice` });
     });
   });
   const cycle = findCycle(tasks, index);
-  if (cycle) problems.push({ at: `tasks[${index.get(cycle[0] ?? '') ?? 0}]`, problem: `cycle: ${cycle.join(' → ')}` });
+  if (cycle)
+    problems.push({ at: `tasks[${index.get(cycle[0] ?? '') ?? 0}]`, problem: `cycle: ${cycle.join(' → ')}` });
   return problems;
 }
 
@@ -110,7 +128,8 @@ function findCycle(tasks: readonly Node[], index: ReadonlyMap<string, number>): 
       const node = tasks[index.get(id) ?? -1];
       if (!node || id === top.node.id || state.get(id) === 'done') continue;
       if (state.get(id) !== 'open') enter(node);
-      else return [...path.slice(path.findIndex((step) => step.node.id === id)).map((step) => step.node.id), id];
+      else
+        return [...path.slice(path.findIndex((step) => step.node.id === id)).map((step) => step.node.id), id];
     }
   }
   return null;

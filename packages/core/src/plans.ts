@@ -20,7 +20,12 @@ import { countMove } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
 /** Stores a checked plan, all of it, in one change. Dependencies may come in any order (B22). */
-export async function createPlan(tx: Tx, context: Context, checked: CheckedPlan, owner: SessionId): Promise<PlanId> {
+export async function createPlan(
+  tx: Tx,
+  context: Context,
+  checked: CheckedPlan,
+  owner: SessionId,
+): Promise<PlanId> {
   const { plan: input } = checked;
   const plan: Plan = {
     id: newId(context, 'plan'),
@@ -40,14 +45,23 @@ export async function createPlan(tx: Tx, context: Context, checked: CheckedPlan,
   const ids = new Map(input.tasks.map((task) => [task.id, newId(context, 'task')]));
   const dependents = new Map<string, TaskId[]>();
   for (const task of input.tasks) {
-    for (const name of task.dependencies) dependents.set(name, [...(dependents.get(name) ?? []), idOf(ids, task.id)]);
+    for (const name of task.dependencies)
+      dependents.set(name, [...(dependents.get(name) ?? []), idOf(ids, task.id)]);
   }
   input.tasks.forEach((task, i) => {
     const agent = checked.agents[i];
     if (!agent) return;
     const dependencies = task.dependencies.map((name) => idOf(ids, name));
     const budget = input.budget ? plan.id : null;
-    createTask(tx, context, { plan, task, agent, id: idOf(ids, task.id), dependencies, dependents: dependents.get(task.id) ?? [], budget });
+    createTask(tx, context, {
+      plan,
+      task,
+      agent,
+      id: idOf(ids, task.id),
+      dependencies,
+      dependents: dependents.get(task.id) ?? [],
+      budget,
+    });
   });
   return plan.id;
 }
@@ -73,7 +87,14 @@ interface NewTask {
 function createTask(tx: Tx, context: Context, made: NewTask): Task {
   const { plan, task: input, agent, id } = made;
   // A plan task is depth 1 of an orchestrator's chain, whoever owns the plan (SUB7).
-  const session = workerSession(context, { task: id, parent: plan.owner, rootKind: 'orchestrator', depth: 1, name: input.name ?? input.id, now: tx.now });
+  const session = workerSession(context, {
+    task: id,
+    parent: plan.owner,
+    rootKind: 'orchestrator',
+    depth: 1,
+    name: input.name ?? input.id,
+    now: tx.now,
+  });
   tx.put('session', session);
   const task: Task = {
     id,
@@ -114,7 +135,14 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
 
 export function workerSession(
   context: Context,
-  made: { task: TaskId; parent: SessionId; rootKind: Session['rootKind']; depth: number; name: string; now: number },
+  made: {
+    task: TaskId;
+    parent: SessionId;
+    rootKind: Session['rootKind'];
+    depth: number;
+    name: string;
+    now: number;
+  },
 ): Session {
   return {
     id: newId(context, 'session'),
@@ -135,7 +163,13 @@ export function workerSession(
 }
 
 /** Adds a task to a plan that may be running already; it may depend on the plan's tasks, not they on it. */
-export async function addTask(tx: Tx, context: Context, plan: Plan, input: PlanTaskInput, agent: AgentType): Promise<TaskId> {
+export async function addTask(
+  tx: Tx,
+  context: Context,
+  plan: Plan,
+  input: PlanTaskInput,
+  agent: AgentType,
+): Promise<TaskId> {
   const id = newId(context, 'task');
   const dependencies: Task[] = [];
   for (const name of input.dependencies) {
@@ -155,7 +189,9 @@ export async function addTask(tx: Tx, context: Context, plan: Plan, input: PlanT
     dependencies: dependencies.map((dependency) => dependency.id),
     dependents: [],
     openDependencies: dependencies.filter((dependency) => dependency.state !== 'completed').length,
-    badDependencies: dependencies.filter((dependency) => ['failed', 'cancelled', 'blocked'].includes(dependency.state)).length,
+    badDependencies: dependencies.filter((dependency) =>
+      ['failed', 'cancelled', 'blocked'].includes(dependency.state),
+    ).length,
     budget,
   });
   if (plan.state !== 'draft') await makeReady(tx, task);
@@ -169,7 +205,8 @@ export async function startPlan(tx: Tx, plan: Plan): Promise<void> {
   for (const task of await planTasks(tx, plan.id)) await makeReady(tx, task);
 }
 
-export const planTasks = (tx: Tx, plan: PlanId): Promise<Task[]> => tx.list('task', { list: 'byPlan', equal: [plan] });
+export const planTasks = (tx: Tx, plan: PlanId): Promise<Task[]> =>
+  tx.list('task', { list: 'byPlan', equal: [plan] });
 
 /** Pause: no new task starts; what runs goes on. Its ready tasks are no longer offered. */
 export async function pausePlan(tx: Tx, plan: Plan): Promise<void> {
@@ -189,7 +226,12 @@ export async function resumePlan(tx: Tx, plan: Plan): Promise<void> {
   }
 }
 
-export async function cancelPlan(tx: Tx, context: Context, plan: Plan, wish: { by: string; why: string }): Promise<number> {
+export async function cancelPlan(
+  tx: Tx,
+  context: Context,
+  plan: Plan,
+  wish: { by: string; why: string },
+): Promise<number> {
   if (['completed', 'failed', 'cancelled'].includes(plan.state)) throw wrongState(plan, 'cancelled');
   // A draft has no status derived from its tasks; it ends here.
   const state = plan.state === 'draft' ? 'active' : plan.state;
@@ -206,7 +248,10 @@ export async function cancelPlan(tx: Tx, context: Context, plan: Plan, wish: { b
 /** Starts one task by hand, whatever its plan's state; its dependencies still hold. */
 export async function deployTask(tx: Tx, task: Task): Promise<void> {
   if (!['pending', 'ready'].includes(task.state) || task.openDependencies > 0) {
-    const why = task.openDependencies > 0 ? `${task.openDependencies} of its dependencies have not completed` : `it is ${task.state}`;
+    const why =
+      task.openDependencies > 0
+        ? `${task.openDependencies} of its dependencies have not completed`
+        : `it is ${task.state}`;
     throw new ReveilleError('wrong_state', `Task ${task.id} cannot be started: ${why}.`);
   }
   const next = { ...task, byHand: true };
@@ -216,4 +261,6 @@ export async function deployTask(tx: Tx, task: Task): Promise<void> {
 }
 
 const wrongState = (plan: Plan, wanted: string): ReveilleError =>
-  new ReveilleError('wrong_state', `Plan ${plan.id} is ${plan.state} and cannot be ${wanted}.`, { data: { state: plan.state } });
+  new ReveilleError('wrong_state', `Plan ${plan.id} is ${plan.state} and cannot be ${wanted}.`, {
+    data: { state: plan.state },
+  });

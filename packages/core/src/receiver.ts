@@ -47,7 +47,10 @@ export class AttachedReceiver implements Taker {
       return true;
     } catch (error) {
       this.#connected = false;
-      this.#context.log?.('warn', 'a receiver failed and is disconnected; its mail waits', { session: this.#session, error: String(error) });
+      this.#context.log?.('warn', 'a receiver failed and is disconnected; its mail waits', {
+        session: this.#session,
+        error: String(error),
+      });
       return false;
     }
   }

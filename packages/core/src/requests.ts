@@ -66,7 +66,7 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
 
 /** The nearest session from here up that an agent answers for; null when only a person is left. */
 async function answerer(tx: Tx, from: SessionId | null): Promise<SessionId | null> {
-  for (let id = from; id !== null; ) {
+  for (let id = from; id !== null;) {
     const session: Session = await tx.need('session', id);
     if (session.state === 'open' && session.kind !== 'terminal') return id;
     id = session.parent;
@@ -74,7 +74,13 @@ async function answerer(tx: Tx, from: SessionId | null): Promise<SessionId | nul
   return null;
 }
 
-async function tellHolder(tx: Tx, context: Context, task: Task, request: Request, holder: SessionId): Promise<void> {
+async function tellHolder(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  request: Request,
+  holder: SessionId,
+): Promise<void> {
   await enqueue(tx, context, {
     to: holder,
     key: `${request.id}:${request.movedAt}`,
@@ -83,18 +89,29 @@ async function tellHolder(tx: Tx, context: Context, task: Task, request: Request
     task: task.id,
     run: request.run,
     request: request.id,
-    text: request.options.length > 0 ? `${request.text}\nchoices: ${request.options.join(' | ')}` : request.text,
+    text:
+      request.options.length > 0 ? `${request.text}\nchoices: ${request.options.join(' | ')}` : request.text,
     urgent: true,
     fresh: true,
   });
 }
 
 /** One answer, once; it reaches the asker as a message and wakes it. */
-export async function answerRequest(tx: Tx, context: Context, id: Request['id'], answer: { text: string; by: string }): Promise<Request> {
+export async function answerRequest(
+  tx: Tx,
+  context: Context,
+  id: Request['id'],
+  answer: { text: string; by: string },
+): Promise<Request> {
   const request = await tx.need('request', id);
   if (request.state !== 'open') {
-    const how = request.answer ? `by ${request.answer.by}: ${request.answer.text.slice(0, 200)}` : request.state;
-    throw new ReveilleError('already_answered', `Request ${id} no longer needs an answer (${how}). Nothing was changed.`);
+    const how = request.answer
+      ? `by ${request.answer.by}: ${request.answer.text.slice(0, 200)}`
+      : request.state;
+    throw new ReveilleError(
+      'already_answered',
+      `Request ${id} no longer needs an answer (${how}). Nothing was changed.`,
+    );
   }
   const next: Request = { ...request, state: 'answered', answer: { ...answer, at: tx.now } };
   tx.put('request', next);

@@ -23,7 +23,14 @@ import type { Tx } from './tx.ts';
 /** What a host that claimed a task has to do about it. */
 export type Begun =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'start'; readonly task: Task; readonly run: Run; readonly turn: OpenedTurn | null; readonly reap: string | null; readonly waits: boolean };
+  | {
+      readonly kind: 'start';
+      readonly task: Task;
+      readonly run: Run;
+      readonly turn: OpenedTurn | null;
+      readonly reap: string | null;
+      readonly waits: boolean;
+    };
 
 /** A turn that has been opened: what is to be handed over, once the commit is on disk. */
 export interface OpenedTurn {
@@ -40,9 +47,12 @@ export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun
   if (task.run) return goOn(tx, context, task, await tx.need('run', task.run));
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
   if (!mayStart(plan, task)) return forget(tx, id);
-  const run = newRun(context, task, tx.now);
+  const run = newRun(context, task, tx.now, task.lastRun ? await tx.need('run', task.lastRun) : null);
   tx.put('run', run);
-  const running = moveTask(tx, task, 'running', { why: 'started', also: { run: run.id, attempts: run.attempt } });
+  const running = moveTask(tx, task, 'running', {
+    why: 'started',
+    also: { run: run.id, attempts: run.attempt },
+  });
   const turn = await openTurn(tx, context, running, run);
   if (!turn) return { kind: 'nothing' };
   return { kind: 'start', task: running, run: await tx.need('run', run.id), turn, reap: null, waits: false };
@@ -53,7 +63,9 @@ function forget(tx: Tx, id: TaskId): Begun {
   return { kind: 'nothing' };
 }
 
-function newRun(context: Context, task: Task, now: number): Run {
+/** After a review the same agent goes on where it reported; after a failure it begins anew. */
+function newRun(context: Context, task: Task, now: number, last: Run | null): Run {
+  const resume = last?.end?.status === 'success' || last?.end?.status === 'partial' ? last.resume : null;
   return {
     id: newId(context, 'run'),
     task: task.id,
@@ -63,10 +75,10 @@ function newRun(context: Context, task: Task, now: number): Run {
     host: context.host,
     epoch: 1,
     identity: null,
-    resume: null,
+    resume,
     turn: null,
     turns: 0,
-    assigned: false,
+    assigned: resume !== null,
     paused: false,
     faults: 0,
     retryAt: null,
@@ -83,18 +95,24 @@ async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Beg
   const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null };
   const quiet = run.turn === null && (await queuedMessages(tx, run.session)).length === 0;
   const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;
-  // What an earlier life left alive must end first, and only a run that is held has somebody to end it.
-  if (waits && run.identity === null) {
-    tx.put('run', { ...next, host: null });
+  // What an earlier life left alive here must end first, and only a run that is held has somebody to end it. What
+  // another host left, it has stopped before its lease ended.
+  const leftAlive = run.host === context.host ? run.identity : null;
+  if (waits && leftAlive === null) {
+    tx.put('run', { ...next, host: null, identity: null });
     tx.drop(task.id);
     return { kind: 'nothing' };
   }
   tx.put('run', { ...next, identity: null });
-  return { kind: 'start', task, run: next, turn: null, reap: run.identity, waits: waits !== null };
+  return { kind: 'start', task, run: next, turn: null, reap: leftAlive, waits: waits !== null };
 }
 
 /** Why a run that rests has reason to: a child, an answer, a pause. Null: it is silent (HLT1). */
-export async function waitReason(tx: Tx, task: Task, run: Run): Promise<'children' | 'answer' | 'approval' | 'paused' | null> {
+export async function waitReason(
+  tx: Tx,
+  task: Task,
+  run: Run,
+): Promise<'children' | 'answer' | 'approval' | 'paused' | null> {
   if (run.paused) return 'paused';
   const session = await tx.need('session', task.session);
   if (session.childrenOpen > 0) return 'children';
@@ -133,14 +151,21 @@ export async function openTurn(
   }
   const over = task.budget ? await draw(tx, task.budget, { turns: 1 }) : null;
   if (over) {
-    const ending = { status: 'failed', cause: 'limit', output: run.lastWords, error: { class: 'limit', message: over }, work: null } as const;
+    const ending = {
+      status: 'failed',
+      cause: 'limit',
+      output: run.lastWords,
+      error: { class: 'limit', message: over },
+      work: null,
+    } as const;
     await settle(tx, context, task, rest, ending);
     return null;
   }
   const number = run.turns + 1;
   tx.put('run', { ...rest, turns: number, turn: { number, at: tx.now, alive: false } });
   const messages = take(tx, queued, { by: 'turn', id: `${run.id}/${number}`, run: run.id, epoch: run.epoch });
-  if (task.state === 'waiting') moveTask(tx, task, 'running', { why: messages.length > 0 ? 'woken by mail' : 'goes on' });
+  if (task.state === 'waiting')
+    moveTask(tx, task, 'running', { why: messages.length > 0 ? 'woken by mail' : 'goes on' });
   return { number, assignment: !assigned, resumed: died || (run.epoch > 1 && run.turns > 0), messages };
 }
 
@@ -191,7 +216,13 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
   }
   if (task.state === 'waiting') task = moveTask(tx, task, 'running', { why: 'nothing to wait for' });
   if (context.agents.reportsByLastMessage?.(task.agent)) {
-    const ending = { status: 'success', cause: 'last_message', output: next.lastWords, error: null, work: null } as const;
+    const ending = {
+      status: 'success',
+      cause: 'last_message',
+      output: next.lastWords,
+      error: null,
+      work: null,
+    } as const;
     await settle(tx, context, task, next, ending);
     return;
   }
@@ -224,7 +255,13 @@ export async function inquire(tx: Tx, context: Context, task: Task, run: Run): P
 async function hearAnswer(tx: Tx, context: Context, task: Task, run: Run, turn: TurnEnd): Promise<void> {
   const answers = turn.worked ? 0 : (run.inquiry?.answers ?? 0) + 1;
   if (answers >= 2) {
-    const ending = { status: 'partial', cause: 'last_message', output: run.lastWords, error: null, work: null } as const;
+    const ending = {
+      status: 'partial',
+      cause: 'last_message',
+      output: run.lastWords,
+      error: null,
+      work: null,
+    } as const;
     await settle(tx, context, task, run, ending);
     return;
   }
@@ -244,17 +281,30 @@ async function hearAnswer(tx: Tx, context: Context, task: Task, run: Run, turn: 
  * resumes it. In a turn, a transient fault is tried again, the same run under the next epoch, after a pause by
  * its class; the owner sees attempt n of m (HLT5). Anything else ends the run.
  */
-export async function fault(tx: Tx, context: Context, task: Task, run: Run, error: { class: ErrorClass; message: string }): Promise<void> {
+export async function fault(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  run: Run,
+  error: { class: ErrorClass; message: string },
+): Promise<void> {
   if (!run.turn && (await waitReason(tx, task, run))) return park(tx, task, run);
   const delay = retryDelay(error.class, run.faults, context.random);
   if (delay === null || isTerminal(task.state)) {
-    const ending = { status: 'failed', cause: 'executor', output: run.lastWords, error, work: null } as const;
+    const ending = {
+      status: 'failed',
+      cause: error.class === 'limit' ? 'limit' : 'executor',
+      output: run.lastWords,
+      error,
+      work: null,
+    } as const;
     await settle(tx, context, task, run, ending);
     return;
   }
   const faults = run.faults + 1;
   tx.put('run', { ...run, host: null, identity: null, faults, retryAt: tx.now + delay });
-  if (task.state === 'running') moveTask(tx, task, 'waiting', { why: `${error.class}: ${error.message.slice(0, 200)}`, on: 'backoff' });
+  if (task.state === 'running')
+    moveTask(tx, task, 'waiting', { why: `${error.class}: ${error.message.slice(0, 200)}`, on: 'backoff' });
   offerTask(tx, task, { continues: true, delayMs: delay, release: true });
   await enqueue(tx, context, {
     to: task.owner,

@@ -29,7 +29,10 @@ export function openSession(tx: Tx, context: Context, kind: SessionKind, name: s
 export async function personSession(tx: Tx, context: Context, name: string): Promise<Session> {
   const wanted = `person:${name}`;
   const terminals = await tx.list('session', { list: 'byKind', equal: ['terminal'] });
-  return terminals.find((session) => session.name === wanted && session.state === 'open') ?? openSession(tx, context, 'terminal', wanted);
+  return (
+    terminals.find((session) => session.name === wanted && session.state === 'open') ??
+    openSession(tx, context, 'terminal', wanted)
+  );
 }
 
 /** For good, unlike a disconnect (MBX6): its running children are cancelled, its unread mail stays on record. */

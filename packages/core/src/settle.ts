@@ -25,10 +25,23 @@ export type Ending = Omit<RunEnd, 'at'>;
  *
  * `run` is null for a task that never had one open (cancelled before it began).
  */
-export async function settle(tx: Tx, context: Context, task: Task, run: Run | null, ending: Ending): Promise<Task> {
+export async function settle(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  run: Run | null,
+  ending: Ending,
+): Promise<Task> {
   const end: RunEnd = { ...ending, at: tx.now };
   if (run) {
-    const closed = { state: 'ended', host: null, turn: null, inquiry: null, retryAt: null, identity: null } as const;
+    const closed = {
+      state: 'ended',
+      host: null,
+      turn: null,
+      inquiry: null,
+      retryAt: null,
+      identity: null,
+    } as const;
     tx.put('run', { ...run, ...closed, end });
     if (task.budget) await release(tx, task.budget, `${run.id}/`);
   }
@@ -93,7 +106,12 @@ async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null):
 }
 
 async function askForReview(tx: Tx, context: Context, task: Task, run: Run | null): Promise<Task> {
-  const request = await openRequest(tx, context, task, { kind: 'review', run, text: 'review', options: ['approve', 'changes', 'reject'] });
+  const request = await openRequest(tx, context, task, {
+    kind: 'review',
+    run,
+    text: 'review',
+    options: ['approve', 'changes', 'reject'],
+  });
   if (request.with === null) {
     await enqueue(tx, context, {
       to: task.owner,
@@ -116,7 +134,11 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
     if (isTerminal(child.state)) continue;
     if (handUp) await handTo(tx, child, parent.owner);
-    else await cancelTree(tx, context, child, { by: 'reveille', why: `its parent "${parent.name}" is ${parent.state}` });
+    else
+      await cancelTree(tx, context, child, {
+        by: 'reveille',
+        why: `its parent "${parent.name}" is ${parent.state}`,
+      });
   }
 }
 
@@ -133,7 +155,12 @@ async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> 
  * gets the wish recorded, which already forbids it to spawn, report or begin a turn, and ends as cancelled when
  * its host has stopped it: a state that is shown is so.
  */
-export async function cancelTree(tx: Tx, context: Context, task: Task, wish: { by: string; why: string }): Promise<number> {
+export async function cancelTree(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  wish: { by: string; why: string },
+): Promise<number> {
   if (isTerminal(task.state) || task.cancelling) return 0;
   const run = task.run ? await tx.need('run', task.run) : null;
   if (!run || run.host === null) {
@@ -144,9 +171,18 @@ export async function cancelTree(tx: Tx, context: Context, task: Task, wish: { b
   tx.wake(task.session);
   let count = 1;
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
-    count += await cancelTree(tx, context, child, { by: wish.by, why: `its parent "${task.name}" is cancelled` });
+    count += await cancelTree(tx, context, child, {
+      by: wish.by,
+      why: `its parent "${task.name}" is cancelled`,
+    });
   }
   return count;
 }
 
-export const cancelled = (why: string): Ending => ({ status: 'cancelled', cause: 'cancel', output: why, error: null, work: null });
+export const cancelled = (why: string): Ending => ({
+  status: 'cancelled',
+  cause: 'cancel',
+  output: why,
+  error: null,
+  work: null,
+});

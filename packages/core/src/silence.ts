@@ -22,14 +22,19 @@ export function silenceDue(context: Context, vitals: Vitals): boolean {
  * stays, and goes to the inbox. All times are of the monotonic clock, so a clock that jumps or a laptop that sleeps
  * makes nobody unresponsive.
  */
-export async function watchSilence(context: Context, vitals: Vitals, decideHeld: (act: Act) => Promise<void | null>): Promise<void> {
+export async function watchSilence(
+  context: Context,
+  vitals: Vitals,
+  decideHeld: (act: Act) => Promise<void | null>,
+): Promise<void> {
   if (vitals.turnSince !== null) {
     await decideHeld((tx, run, task) => unresponsive(tx, context, run, task));
     return;
   }
   vitals.restSince = context.clock.mono();
   await decideHeld(async (tx, run, task) => {
-    if (!run.turn && run.assigned && !(await waitReason(tx, task, run))) await inquire(tx, context, task, run);
+    if (!run.turn && run.assigned && !(await waitReason(tx, task, run)))
+      await inquire(tx, context, task, run);
   });
 }
 
@@ -40,7 +45,13 @@ async function unresponsive(tx: Tx, context: Context, run: Run, task: Task): Pro
   const message = 'asked why it was silent, it gave no sign of life';
   if (ofAgent) {
     const error = { class: 'unresponsive', message } as const;
-    await settle(tx, context, task, run, { status: 'failed', cause: 'unresponsive', output: run.lastWords, error, work: null });
+    await settle(tx, context, task, run, {
+      status: 'failed',
+      cause: 'unresponsive',
+      output: run.lastWords,
+      error,
+      work: null,
+    });
     return;
   }
   const open = await openRequests(tx, task);

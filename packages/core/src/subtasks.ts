@@ -1,4 +1,12 @@
-import { ReveilleError, type AgentType, type Session, type SessionId, type SpawnInput, type Task, type TaskId } from '@reveille/protocol';
+import {
+  ReveilleError,
+  type AgentType,
+  type Session,
+  type SessionId,
+  type SpawnInput,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
 import type { z } from 'zod';
 import { draw, openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
@@ -14,16 +22,24 @@ export interface Spawned {
 }
 
 /** Creates a child and its link in one change. The same key again returns the same child (SUB1). */
-export async function spawn(tx: Tx, context: Context, parentId: SessionId, input: ParsedSpawn, agent: AgentType): Promise<Spawned> {
+export async function spawn(
+  tx: Tx,
+  context: Context,
+  parentId: SessionId,
+  input: ParsedSpawn,
+  agent: AgentType,
+): Promise<Spawned> {
   if (input.key !== undefined) {
     const [same] = await tx.list('task', { list: 'byKey', equal: [`${parentId}/${input.key}`], limit: 1 });
     if (same) return { task: same.id };
   }
   const parent = await tx.need('session', parentId);
-  if (parent.state === 'ended') throw new ReveilleError('wrong_state', `Session ${parentId} has ended and can spawn nothing.`);
+  if (parent.state === 'ended')
+    throw new ReveilleError('wrong_state', `Session ${parentId} has ended and can spawn nothing.`);
   checkSpawn(context.settings, parent, tx.now);
   const parentTask = parent.task ? await tx.need('task', parent.task) : null;
-  if (parentTask?.cancelling) throw new ReveilleError('wrong_state', `Task ${parentTask.id} is being cancelled and can spawn nothing.`);
+  if (parentTask?.cancelling)
+    throw new ReveilleError('wrong_state', `Task ${parentTask.id} is being cancelled and can spawn nothing.`);
   await checkAncestry(tx, parent, agent, input);
   const budget = parentTask?.budget ?? null;
   const why = budget ? await draw(tx, budget, { spawns: 1 }) : null;
@@ -44,7 +60,14 @@ function createChild(
   const id = newId(context, 'task');
   const name = input.name ?? (input.prompt.trim().split('\n', 1)[0] ?? '').slice(0, 60);
   const depth = parent.depth + 1;
-  const session = workerSession(context, { task: id, parent: parent.id, rootKind: parent.rootKind, depth, name, now: tx.now });
+  const session = workerSession(context, {
+    task: id,
+    parent: parent.id,
+    rootKind: parent.rootKind,
+    depth,
+    name,
+    now: tx.now,
+  });
   tx.put('session', session);
   const task: Task = {
     id,
@@ -87,7 +110,8 @@ async function overlap(tx: Tx, parent: Session, files: readonly string[]): Promi
   const wanted = new Set(files.map(normal));
   for (const sibling of await tx.list('task', { list: 'openByOwner', equal: [parent.id, 1] })) {
     const shared = sibling.targetFiles.map(normal).filter((file) => wanted.has(file));
-    if (shared.length > 0) return `"${sibling.name}" (${sibling.id}) also works on ${shared.slice(0, 5).join(', ')}; expect to merge.`;
+    if (shared.length > 0)
+      return `"${sibling.name}" (${sibling.id}) also works on ${shared.slice(0, 5).join(', ')}; expect to merge.`;
   }
   return null;
 }

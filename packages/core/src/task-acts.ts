@@ -12,7 +12,10 @@ import type { Tx } from './tx.ts';
 /** The retry of a task that ended: the same worker session, a new run when a host takes it (ID4). */
 export async function retry(tx: Tx, task: Task): Promise<void> {
   if (task.state !== 'failed' && task.state !== 'cancelled') {
-    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}; only a failed or cancelled task can be tried again.`);
+    throw new ReveilleError(
+      'wrong_state',
+      `Task ${task.id} is ${task.state}; only a failed or cancelled task can be tried again.`,
+    );
   }
   if (task.plan === null) await reopenChild(tx, task);
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'open' });
@@ -29,7 +32,10 @@ export async function retry(tx: Tx, task: Task): Promise<void> {
 async function reopenChild(tx: Tx, task: Task): Promise<void> {
   const owner: Session = await tx.need('session', task.owner);
   if (owner.state === 'ended') {
-    throw new ReveilleError('wrong_state', `The owner of task ${task.id} has ended; there is nobody to report to.`);
+    throw new ReveilleError(
+      'wrong_state',
+      `The owner of task ${task.id} has ended; there is nobody to report to.`,
+    );
   }
   tx.put('session', { ...owner, childrenOpen: owner.childrenOpen + 1 });
 }
@@ -41,7 +47,13 @@ export async function complete(tx: Tx, context: Context, task: Task, output: str
   if (isTerminal(task.state) || !run) {
     throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state} and cannot be completed.`);
   }
-  const ending: Ending = { status: 'success', cause: 'completed_by_owner', output: output || run.lastWords, error: null, work: null };
+  const ending: Ending = {
+    status: 'success',
+    cause: 'completed_by_owner',
+    output: output || run.lastWords,
+    error: null,
+    work: null,
+  };
   await settle(tx, context, task, run, ending);
 }
 
@@ -53,9 +65,15 @@ async function approve(tx: Tx, context: Context, task: Task): Promise<void> {
 }
 
 /** PLN8: approved, or back to the same worker with what is to be changed, or rejected. */
-export async function review(tx: Tx, context: Context, input: z.infer<typeof ReviewInput>, by: string): Promise<void> {
+export async function review(
+  tx: Tx,
+  context: Context,
+  input: z.infer<typeof ReviewInput>,
+  by: string,
+): Promise<void> {
   const task = await tx.need('task', input.task);
-  if (task.state !== 'review') throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}, not in review.`);
+  if (task.state !== 'review')
+    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}, not in review.`);
   if (input.verdict === 'approve') return approve(tx, context, task);
   await closeRequests(tx, task);
   const run = task.lastRun ? await tx.need('run', task.lastRun) : null;
@@ -75,7 +93,13 @@ export async function review(tx: Tx, context: Context, input: z.infer<typeof Rev
   offerTask(tx, moveTask(tx, task, 'ready', { why: 'the review asks for changes' }));
 }
 
-export async function cancel(tx: Tx, context: Context, task: Task, wish: { by: string; why: string }): Promise<number> {
-  if (isTerminal(task.state)) throw new ReveilleError('wrong_state', `Task ${task.id} has already ended: ${task.state}.`);
+export async function cancel(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  wish: { by: string; why: string },
+): Promise<number> {
+  if (isTerminal(task.state))
+    throw new ReveilleError('wrong_state', `Task ${task.id} has already ended: ${task.state}.`);
   return cancelTree(tx, context, task, wish);
 }

@@ -36,7 +36,14 @@ export function moveTask(
       data: { task: task.id, state: task.state, wanted: to },
     });
   }
-  const next: Task = { ...task, ...change.also, state: to, why: change.why, since: tx.now, waitingOn: change.on ?? null };
+  const next: Task = {
+    ...task,
+    ...change.also,
+    state: to,
+    why: change.why,
+    since: tx.now,
+    waitingOn: change.on ?? null,
+  };
   if (isTerminal(to)) next.cancelling = null;
   tx.put('task', next);
   countMove(tx, task, to);

@@ -56,7 +56,13 @@ export class Tx {
       const key = `${table}/${row.doc.id}`;
       const known = this.#entries.get(key);
       if (known) return known.after ? [known.after as Tables[T]] : [];
-      this.#entries.set(key, { table, id: row.doc.id, version: row.version, before: row.doc, after: row.doc });
+      this.#entries.set(key, {
+        table,
+        id: row.doc.id,
+        version: row.version,
+        before: row.doc,
+        after: row.doc,
+      });
       return [row.doc];
     });
   }

@@ -10,7 +10,8 @@ export async function viewTask(store: Store, task: Task): Promise<TaskView> {
 
 export function workerState(task: Task, run: Run | null): WorkerState {
   if (task.state === 'completed' || task.state === 'failed' || task.state === 'cancelled') return task.state;
-  if (!run || isTerminal(task.state) || run.state === 'ended') return run && task.state === 'review' ? 'idle' : 'created';
+  if (!run || isTerminal(task.state) || run.state === 'ended')
+    return run && task.state === 'review' ? 'idle' : 'created';
   if (run.paused) return 'paused';
   return run.turn ? 'running' : 'idle';
 }

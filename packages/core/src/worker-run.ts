@@ -1,17 +1,37 @@
-import { isStoreError, type ErrorClass, type Run, type RunId, type SessionId, type Task, type TaskId } from '@reveille/protocol';
+import {
+  isStoreError,
+  type ErrorClass,
+  type Message,
+  type Run,
+  type RunId,
+  type SessionId,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
 import { turnText } from './briefing.ts';
-import { spend } from './budget.ts';
+import { spend, wallLimit } from './budget.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import { Vitals, type Alert } from './health.ts';
 import { enqueue, giveBack } from './mailbox.ts';
 import type { Mailroom, Taker } from './mailroom.ts';
 import type { Agent, Executor, ExecutorEvent, Seen, Workspace } from './ports/executor.ts';
-import { begin, endTurn, fault, held, openTurn, park, signOfLife, steerTurn, type OpenedTurn } from './run-acts.ts';
+import {
+  begin,
+  endTurn,
+  fault,
+  held,
+  openTurn,
+  park,
+  signOfLife,
+  steerTurn,
+  type OpenedTurn,
+} from './run-acts.ts';
 import { cancelled, settle } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
 
 const RETRY_STORE_MS = 1_000;
+const HISTORY_MS = 30_000;
 const NOWHERE: Workspace = { path: '', branch: '' };
 
 export interface WorkerRunHooks {
@@ -55,6 +75,11 @@ export class WorkerRun implements Taker {
   #usage: { id: string; tokens: number; usd: number }[] = [];
   #alerts: Alert[] = [];
   #blockedCalls = 0;
+  readonly #usageSeen = new Set<string>();
+  #steering = false;
+  #refused: Message[] = [];
+  #wall: { readonly since: number; readonly limitMs: number } | null = null;
+  #cancelRetry: (() => void) | null = null;
   #leftOpen = true;
   #stepping = false;
   #again = false;
@@ -120,7 +145,10 @@ export class WorkerRun implements Taker {
 
   tick(): void {
     this.#alerts.push(...this.vitals.due(this.#context.clock.mono(), this.#context.settings));
-    if (this.#alerts.length > 0 || silenceDue(this.#context, this.vitals)) this.poke();
+    if (this.#wall && this.#context.clock.mono() - this.#wall.since >= this.#wall.limitMs) {
+      this.#failure ??= { class: 'limit', message: `the wall time of ${this.#wall.limitMs} ms is used up` };
+    }
+    if (this.#alerts.length > 0 || this.#failure || silenceDue(this.#context, this.vitals)) this.poke();
   }
 
   /** The lease is lost: another host may hold the run. Stop, and write nothing. */
@@ -149,7 +177,8 @@ export class WorkerRun implements Taker {
         task: this.taskId,
         error: String(error),
       });
-      this.#context.clock.after(RETRY_STORE_MS, () => this.poke());
+      if (this.#phase !== 'done')
+        this.#cancelRetry = this.#context.clock.after(RETRY_STORE_MS, () => this.poke());
     } finally {
       this.#stepping = false;
     }
@@ -172,7 +201,8 @@ export class WorkerRun implements Taker {
     if (this.#turn === null) return this.#next(rows.run);
     if (rows.run.paused) this.#agent?.interrupt();
     if (this.#signed) await this.#markRead();
-    if (this.#executor?.steers && this.#context.settings.steer) await this.#steer();
+    if (this.#refused.length > 0) await this.#takeBack();
+    if (this.#executor?.steers && this.#context.settings.steer && !this.#steering) await this.#steer();
     await this.#watch();
   }
 
@@ -201,11 +231,20 @@ export class WorkerRun implements Taker {
       return this.#finish();
     }
     this.#phase = 'live';
+    await this.#setWall(begun.task, begun.run);
     this.#leaveDesk = this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
     if (!begun.task.cancelling) await this.#launch(begun.task, begun.run);
     if (begun.turn) await this.#handOver(begun.turn);
     this.#hooks.slotChanged();
     this.#again = true;
+  }
+
+  /** Wall time counts from the start of the run; the part before this life is known by the wall clock only. */
+  async #setWall(task: Task, run: Run): Promise<void> {
+    const { clock } = this.#context;
+    const limitMs = task.budget ? await decide(this.#context, (tx) => wallLimit(tx, task.budget)) : null;
+    const before = Math.max(0, clock.now() - run.startedAt);
+    this.#wall = limitMs === null ? null : { since: clock.mono() - before, limitMs };
   }
 
   async #launch(task: Task, run: Run): Promise<void> {
@@ -219,7 +258,16 @@ export class WorkerRun implements Taker {
       if (this.#phase !== 'live') return;
       const { id, epoch, session, resume } = run;
       const report = (event: ExecutorEvent): void => this.#hear(event);
-      this.#agent = this.#executor.start({ task, run: id, epoch, session, agent: task.agent, resume, workspace, report });
+      this.#agent = this.#executor.start({
+        task,
+        run: id,
+        epoch,
+        session,
+        agent: task.agent,
+        resume,
+        workspace,
+        report,
+      });
     } catch (error) {
       this.#failure = { class: 'invalid', message: `could not be started: ${String(error)}` };
     }
@@ -238,10 +286,13 @@ export class WorkerRun implements Taker {
         if (this.#unread) this.#signed = true;
         break;
       case 'usage':
+        if (this.#usageSeen.has(event.id)) return;
+        this.#usageSeen.add(event.id);
         this.#usage.push(event);
         break;
       case 'turn_ended':
-        if (event.turn === this.#turn) this.#turnEnd = { lastWords: event.lastWords, interrupted: event.interrupted ?? false };
+        if (event.turn === this.#turn)
+          this.#turnEnd = { lastWords: event.lastWords, interrupted: event.interrupted ?? false };
         break;
       case 'failed':
         this.#failure ??= { class: event.class, message: event.message };
@@ -255,7 +306,8 @@ export class WorkerRun implements Taker {
       default:
         event satisfies never;
     }
-    if (this.#signed || this.#alerts.length > 0 || (event.type !== 'output' && event.type !== 'tool_call')) this.poke();
+    if (this.#signed || this.#alerts.length > 0 || (event.type !== 'output' && event.type !== 'tool_call'))
+      this.poke();
   }
 
   async #recordStart(started: { identity: string | null; resume: string | null }): Promise<void> {
@@ -274,16 +326,29 @@ export class WorkerRun implements Taker {
   }
 
   async #askHistory(run: Run): Promise<ReadonlyMap<string, Seen>> {
-    const delivered = await this.#context.store.find('message', { list: 'byState', equal: [run.session, 'delivered'] });
-    return (await this.#agent?.seen([run.id, ...delivered.map((row) => row.doc.id)])) ?? new Map<string, Seen>();
+    const delivered = await this.#context.store.find('message', {
+      list: 'byState',
+      equal: [run.session, 'delivered'],
+    });
+    const asked = this.#agent?.seen([run.id, ...delivered.map((row) => row.doc.id)]);
+    return new Promise((resolve) => {
+      // An agent that does not say is one that cannot.
+      const giveUp = this.#context.clock.after(HISTORY_MS, () => resolve(new Map()));
+      void Promise.resolve(asked).then((seen) => {
+        giveUp();
+        resolve(seen ?? new Map());
+      });
+    });
   }
 
   async #handOver(turn: OpenedTurn): Promise<void> {
     const { store, clock } = this.#context;
     if (!this.#task || !this.#run) return;
     const text = await turnText(store, this.#task, turn);
+    if (this.#phase !== 'live') return;
     this.#turn = turn.number;
     this.#turnEnd = null;
+    this.#usageSeen.clear();
     this.#unread = turn.messages.length > 0;
     this.#signed = false;
     this.vitals.turnOpened(clock.mono());
@@ -294,7 +359,9 @@ export class WorkerRun implements Taker {
 
   async #endTurn(end: { lastWords: string; interrupted: boolean }): Promise<void> {
     const { worked, alive } = this.vitals;
-    await this.#decideHeld((tx, run, task) => endTurn(tx, this.#context, task, run, { ...end, worked, alive }));
+    await this.#decideHeld((tx, run, task) =>
+      endTurn(tx, this.#context, task, run, { ...end, worked, alive }),
+    );
     this.#turnEnd = null;
     this.#turn = null;
     this.#unread = false;
@@ -319,33 +386,66 @@ export class WorkerRun implements Taker {
   /** Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. */
   async #steer(): Promise<void> {
     const { mailroom } = this.#hooks;
-    const keep = (message: Parameters<typeof mailroom.wanted>[1]): boolean => mailroom.wanted(message.to, message);
+    const keep = (message: Message): boolean => mailroom.wanted(message.to, message);
     const messages = await this.#decideHeld((tx, run) => steerTurn(tx, run, keep));
     if (!messages || messages.length === 0 || !this.#task || this.#turn === null) return;
-    const text = await turnText(this.#context.store, this.#task, { number: this.#turn, assignment: false, resumed: false, messages });
-    this.handedOver();
-    const answer = await this.#agent?.steer({ turn: this.#turn, given: messages.map((message) => message.id), text });
-    if (answer === 'taken') return;
-    await this.#decideHeld(async (tx) => {
-      for (const { id } of messages) giveBack(tx, [await tx.need('message', id)], 'no');
+    const text = await turnText(this.#context.store, this.#task, {
+      number: this.#turn,
+      assignment: false,
+      resumed: false,
+      messages,
     });
+    this.handedOver();
+    // An agent that never answers must not keep a cancel waiting, so nobody waits here.
+    this.#steering = true;
+    const steer = this.#agent?.steer({
+      turn: this.#turn,
+      given: messages.map((message) => message.id),
+      text,
+    });
+    void Promise.resolve(steer).then((answer) => {
+      this.#steering = false;
+      if (answer !== 'taken') this.#refused.push(...messages);
+      this.poke();
+    });
+  }
+
+  async #takeBack(): Promise<void> {
+    const refused = this.#refused;
+    await this.#decideHeld(async (tx) => {
+      for (const { id } of refused) giveBack(tx, [await tx.need('message', id)], 'no');
+    });
+    this.#refused = this.#refused.slice(refused.length);
   }
 
   async #tell(): Promise<void> {
     const alerts = this.#alerts;
     if (alerts.length === 0) return;
     await this.#decideHeld(async (tx, run, task) => {
-      for (const [i, alert] of alerts.entries()) await this.#tellOwner(tx, run, task, { ...alert, key: `${alert.what}:${run.id}:${tx.now}:${i}` });
+      for (const [i, alert] of alerts.entries())
+        await this.#tellOwner(tx, run, task, { ...alert, key: `${alert.what}:${run.id}:${tx.now}:${i}` });
     });
     this.#alerts = this.#alerts.slice(alerts.length);
   }
 
-  async #tellOwner(tx: Parameters<Parameters<typeof decide>[1]>[0], run: Run, task: Task, alert: Alert & { key: string }): Promise<void> {
+  async #tellOwner(
+    tx: Parameters<Parameters<typeof decide>[1]>[0],
+    run: Run,
+    task: Task,
+    alert: Alert & { key: string },
+  ): Promise<void> {
     const agent = `@${task.agent.backend}:${task.agent.name}`;
     const kind = alert.what === 'progress' ? 'progress' : 'health';
     const from = { kind: 'task', task: task.id, agent } as const;
     tx.note({ type: `health.${alert.what}`, task: task.id, run: run.id, data: { text: alert.text } });
-    await enqueue(tx, this.#context, { to: task.owner, key: alert.key, kind, from, task: task.id, text: alert.text });
+    await enqueue(tx, this.#context, {
+      to: task.owner,
+      key: alert.key,
+      kind,
+      from,
+      task: task.id,
+      text: alert.text,
+    });
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
@@ -367,7 +467,13 @@ export class WorkerRun implements Taker {
     if (!over) return false;
     await this.#agent?.stop(over);
     const error = { class: 'limit', message: over } as const;
-    await this.#settle({ status: 'failed', cause: 'limit', output: this.vitals.lastWords, error, work: null });
+    await this.#settle({
+      status: 'failed',
+      cause: 'limit',
+      output: this.vitals.lastWords,
+      error,
+      work: null,
+    });
     return true;
   }
 
@@ -384,17 +490,26 @@ export class WorkerRun implements Taker {
   }
 
   async #watch(): Promise<void> {
-    if (silenceDue(this.#context, this.vitals)) await watchSilence(this.#context, this.vitals, (act) => this.#decideHeld(act));
+    if (silenceDue(this.#context, this.vitals))
+      await watchSilence(this.#context, this.vitals, (act) => this.#decideHeld(act));
   }
 
   async #settle(ending: Parameters<typeof settle>[4]): Promise<void> {
-    const work = this.#task && this.#run ? await this.#context.workspaces?.collect(this.#task, this.#run.id) : null;
-    await this.#decideHeld((tx, run, task) => settle(tx, this.#context, task, run, { ...ending, work: work ? { ...work, files: [...work.files] } : null }));
+    const work =
+      this.#task && this.#run ? await this.#context.workspaces?.collect(this.#task, this.#run.id) : null;
+    await this.#decideHeld((tx, run, task) =>
+      settle(tx, this.#context, task, run, {
+        ...ending,
+        work: work ? { ...work, files: [...work.files] } : null,
+      }),
+    );
     this.#finish();
   }
 
   /** Every write about the run: only while it is open and the epoch is ours. */
-  async #decideHeld<T>(act: (tx: Parameters<Parameters<typeof decide>[1]>[0], run: Run, task: Task) => Promise<T>): Promise<T | null> {
+  async #decideHeld<T>(
+    act: (tx: Parameters<Parameters<typeof decide>[1]>[0], run: Run, task: Task) => Promise<T>,
+  ): Promise<T | null> {
     const mine = this.#run;
     if (!mine) return null;
     return decide(this.#context, async (tx) => {
@@ -412,6 +527,7 @@ export class WorkerRun implements Taker {
   #finish(): void {
     if (this.#phase === 'done') return;
     this.#phase = 'done';
+    this.#cancelRetry?.();
     this.#turn = null;
     this.#leaveDesk?.();
     this.#hooks.done(this);

@@ -3,22 +3,54 @@
  * nothing else decides on a message's words.
  */
 export const ERRORS = {
-  invalid_input: { http: 400, exit: 2, means: 'The input is not what the operation takes; `data.problems` says where.' },
+  invalid_input: {
+    http: 400,
+    exit: 2,
+    means: 'The input is not what the operation takes; `data.problems` says where.',
+  },
   not_found: { http: 404, exit: 3, means: 'Nothing has this id.' },
   not_allowed: { http: 403, exit: 4, means: 'The caller may not do this to that.' },
   wrong_state: { http: 409, exit: 5, means: 'The thing is not in a state in which this can be done.' },
-  unknown_agent: { http: 400, exit: 2, means: 'No agent or backend of that name; `data.known` lists what exists, nearest first.' },
-  limit_reached: { http: 429, exit: 6, means: 'A limit forbids it; `data.limit` and `data.value` say which and how far.' },
+  unknown_agent: {
+    http: 400,
+    exit: 2,
+    means: 'No agent or backend of that name; `data.known` lists what exists, nearest first.',
+  },
+  limit_reached: {
+    http: 429,
+    exit: 6,
+    means: 'A limit forbids it; `data.limit` and `data.value` say which and how far.',
+  },
   budget_exhausted: { http: 429, exit: 6, means: 'The budget of this task, or one above it, is used up.' },
-  stale_caller: { http: 401, exit: 4, means: 'The caller’s run has ended or went on under a newer lease; its words no longer count.' },
-  open_children: { http: 409, exit: 5, means: 'Children are still open; wait for them, cancel them, or give them up.' },
-  unread_ends: { http: 409, exit: 5, means: 'Ends of children have not been read; they come with this error.' },
+  stale_caller: {
+    http: 401,
+    exit: 4,
+    means: 'The caller’s run has ended or went on under a newer lease; its words no longer count.',
+  },
+  open_children: {
+    http: 409,
+    exit: 5,
+    means: 'Children are still open; wait for them, cancel them, or give them up.',
+  },
+  unread_ends: {
+    http: 409,
+    exit: 5,
+    means: 'Ends of children have not been read; they come with this error.',
+  },
   already_answered: { http: 409, exit: 5, means: 'The request has been answered or is closed.' },
   aborted: { http: 499, exit: 130, means: 'The caller gave the call up.' },
   stopping: { http: 503, exit: 7, means: 'The engine is stopping; the call may be made again later.' },
-  contention: { http: 503, exit: 7, means: 'Others kept changing the same rows; the call may be made again.' },
+  contention: {
+    http: 503,
+    exit: 7,
+    means: 'Others kept changing the same rows; the call may be made again.',
+  },
   store_failed: { http: 503, exit: 8, means: 'The database refused or failed; nothing was changed.' },
-  store_full: { http: 507, exit: 8, means: 'The disk is full; nothing was changed. Free space and try again.' },
+  store_full: {
+    http: 507,
+    exit: 8,
+    means: 'The disk is full; nothing was changed. Free space and try again.',
+  },
   store_locked: { http: 503, exit: 8, means: 'Another engine owns this database.' },
   store_corrupt: { http: 500, exit: 8, means: 'The database file is damaged or is not a database.' },
   store_newer: { http: 500, exit: 8, means: 'A newer version of Reveille wrote this database.' },
@@ -33,7 +65,11 @@ export class ReveilleError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>>;
 
-  constructor(code: ErrorCode, message: string, options: { data?: Record<string, unknown>; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { data?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
     this.data = options.data ?? {};

@@ -9,5 +9,7 @@ export function checkJsonSchema(schema: Record<string, unknown>, value: unknown)
     return [`the schema cannot be used: ${String(error)}`];
   }
   const parsed = type.safeParse(value);
-  return parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.map(String).join('.') || 'result'}: ${issue.message}`);
+  return parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `${issue.path.map(String).join('.') || 'result'}: ${issue.message}`);
 }

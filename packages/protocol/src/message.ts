@@ -2,8 +2,21 @@ import { z } from 'zod';
 import { MessageId, RequestId, RunId, SessionId, TaskId } from './ids.ts';
 
 export const MESSAGE_KINDS = [
-  'end', 'question', 'approval_request', 'answer', 'progress', 'info', 'error', 'health', 'inquiry', 'idle_response',
-  'words', 'review', 'changes', 'resume', 'warning',
+  'end',
+  'question',
+  'approval_request',
+  'answer',
+  'progress',
+  'info',
+  'error',
+  'health',
+  'inquiry',
+  'idle_response',
+  'words',
+  'review',
+  'changes',
+  'resume',
+  'warning',
 ] as const;
 export const MessageKind = z.enum(MESSAGE_KINDS);
 export type MessageKind = z.infer<typeof MessageKind>;

@@ -162,15 +162,23 @@ export interface Orchestrator {
   stop(scope: StopScope, why: string): Promise<{ readonly stopped: number }>;
 
   // Delegation
-  spawnSubtask(input: SpawnInput, options?: CallOptions & { blocking?: boolean; patienceMs?: number }): Promise<SpawnResult>;
+  spawnSubtask(
+    input: SpawnInput,
+    options?: CallOptions & { blocking?: boolean; patienceMs?: number },
+  ): Promise<SpawnResult>;
   spawnSubtasks(inputs: readonly SpawnInput[]): Promise<readonly TaskId[]>;
   awaitSubtasks(input: AwaitInput, options?: CallOptions): Promise<AwaitResult>;
   checkUpdates(filter?: { taskIds?: readonly TaskId[] }): Promise<readonly Delivery[]>;
   reportCompletion(input: ReportInput): Promise<ReportResult>;
-  notifyParent(input: NotifyInput): Promise<{ readonly message: MessageId; readonly request: RequestId | null }>;
+  notifyParent(
+    input: NotifyInput,
+  ): Promise<{ readonly message: MessageId; readonly request: RequestId | null }>;
   sendMessage(input: SendInput): Promise<MessageId>;
   answer(input: AnswerInput): Promise<Request>;
-  reserve(id: string, amounts: Partial<Amounts>): Promise<{ readonly granted: boolean; readonly why?: string }>;
+  reserve(
+    id: string,
+    amounts: Partial<Amounts>,
+  ): Promise<{ readonly granted: boolean; readonly why?: string }>;
 
   // Sessions, mail and events
   openSession(kind: Exclude<SessionKind, 'worker'>, name: string): Promise<Session>;

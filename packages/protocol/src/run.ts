@@ -3,14 +3,31 @@ import { RunId, SessionId, TaskId } from './ids.ts';
 
 /** Error classes decide what is done about a failure (HLT5); a backend maps its own errors to these. */
 export const ERROR_CLASSES = [
-  'rate_limit', 'network', 'overload', 'crash', 'auth', 'refusal', 'invalid', 'limit', 'unresponsive', 'host_gone', 'unknown',
+  'rate_limit',
+  'network',
+  'overload',
+  'crash',
+  'auth',
+  'refusal',
+  'invalid',
+  'limit',
+  'unresponsive',
+  'host_gone',
+  'unknown',
 ] as const;
 export const ErrorClass = z.enum(ERROR_CLASSES);
 export type ErrorClass = z.infer<typeof ErrorClass>;
 
 /** What made a run end; every one of them goes through the one settle. */
 export const END_CAUSES = [
-  'report', 'last_message', 'executor', 'limit', 'cancel', 'unresponsive', 'completed_by_owner', 'host_gone',
+  'report',
+  'last_message',
+  'executor',
+  'limit',
+  'cancel',
+  'unresponsive',
+  'completed_by_owner',
+  'host_gone',
 ] as const;
 export const EndCause = z.enum(END_CAUSES);
 export type EndCause = z.infer<typeof EndCause>;

@@ -4,7 +4,15 @@ import { PlanId, RunId, SessionId, TaskId } from './ids.ts';
 import { Priority, ReviewPolicy } from './plan.ts';
 
 export const TASK_STATES = [
-  'pending', 'blocked', 'ready', 'running', 'waiting', 'review', 'completed', 'failed', 'cancelled',
+  'pending',
+  'blocked',
+  'ready',
+  'running',
+  'waiting',
+  'review',
+  'completed',
+  'failed',
+  'cancelled',
 ] as const;
 export const TaskState = z.enum(TASK_STATES);
 export type TaskState = z.infer<typeof TaskState>;

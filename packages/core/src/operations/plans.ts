@@ -1,4 +1,12 @@
-import { PlanTaskInput, ReveilleError, type Caller, type Orchestrator, type Plan, type PlanId, type PlanView } from '@reveille/protocol';
+import {
+  PlanTaskInput,
+  ReveilleError,
+  type Caller,
+  type Orchestrator,
+  type Plan,
+  type PlanId,
+  type PlanView,
+} from '@reveille/protocol';
 import { checkCaller, nameOf, sessionOf } from '../authority.ts';
 import { decide } from '../decide.ts';
 import type { Engine } from '../engine.ts';
@@ -11,7 +19,14 @@ import { invalid, parse } from './parse.ts';
 
 type PlanOperations = Pick<
   Orchestrator,
-  'savePlan' | 'addPlanTask' | 'startPlan' | 'pausePlan' | 'resumePlan' | 'cancelPlan' | 'getPlan' | 'listPlans'
+  | 'savePlan'
+  | 'addPlanTask'
+  | 'startPlan'
+  | 'pausePlan'
+  | 'resumePlan'
+  | 'cancelPlan'
+  | 'getPlan'
+  | 'listPlans'
 >;
 
 export function planOperations(engine: Engine, caller: Caller): PlanOperations {
@@ -57,7 +72,8 @@ export function planOperations(engine: Engine, caller: Caller): PlanOperations {
     async addPlanTask(id, input) {
       const task = parse(PlanTaskInput, input);
       const agent = resolveAgent(context, task.agent);
-      if ('problem' in agent) throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
+      if ('problem' in agent)
+        throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
       await engine.alive(caller);
       const added = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
@@ -77,7 +93,9 @@ export function planOperations(engine: Engine, caller: Caller): PlanOperations {
     getPlan,
     async listPlans() {
       const found = await Promise.all(
-        ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'].map((state) => store.find('plan', { list: 'byState', equal: [state] })),
+        ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'].map((state) =>
+          store.find('plan', { list: 'byState', equal: [state] }),
+        ),
       );
       await store.barrier();
       return found.flat().map((row) => row.doc);
@@ -90,5 +108,8 @@ async function checkOwns(tx: Tx, caller: Caller, plan: Plan): Promise<void> {
   if (!session || session === plan.owner) return;
   const self = await tx.need('session', session);
   if (self.kind === 'orchestrator') return;
-  throw new ReveilleError('not_allowed', `Plan ${plan.id} is not yours: only its owner, the orchestrator or a person may change it.`);
+  throw new ReveilleError(
+    'not_allowed',
+    `Plan ${plan.id} is not yours: only its owner, the orchestrator or a person may change it.`,
+  );
 }

@@ -4,7 +4,10 @@ import type { Engine } from '../engine.ts';
 import { AttachedReceiver } from '../receiver.ts';
 import { endSession, openSession } from '../sessions.ts';
 
-type SessionOperations = Pick<Orchestrator, 'openSession' | 'endSession' | 'attach' | 'mailbox' | 'inbox' | 'events'>;
+type SessionOperations = Pick<
+  Orchestrator,
+  'openSession' | 'endSession' | 'attach' | 'mailbox' | 'inbox' | 'events'
+>;
 
 export function sessionOperations(engine: Engine, caller: Caller): SessionOperations {
   const { context } = engine;
@@ -17,7 +20,8 @@ export function sessionOperations(engine: Engine, caller: Caller): SessionOperat
   }
 
   return {
-    openSession: (kind, name) => decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200))),
+    openSession: (kind, name) =>
+      decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200))),
     async endSession(session) {
       checkOwn(session);
       await decide(context, async (tx) => endSession(tx, context, await tx.need('session', session)));
@@ -26,7 +30,8 @@ export function sessionOperations(engine: Engine, caller: Caller): SessionOperat
       checkOwn(session);
       await decide(context, async (tx) => {
         const row = await tx.need('session', session);
-        if (row.kind === 'worker') throw new ReveilleError('not_allowed', `${session} is a worker; its run receives its mail.`);
+        if (row.kind === 'worker')
+          throw new ReveilleError('not_allowed', `${session} is a worker; its run receives its mail.`);
         if (row.state === 'ended') throw new ReveilleError('wrong_state', `Session ${session} has ended.`);
       });
       const receiver = new AttachedReceiver(context, session, receive);

@@ -25,8 +25,18 @@ import { parse } from './parse.ts';
 
 type TaskOperations = Pick<
   Orchestrator,
-  | 'getTask' | 'listTasks' | 'deployTask' | 'completeTask' | 'cancelTask' | 'retryTask' | 'reviewTask'
-  | 'pauseWorker' | 'resumeWorker' | 'interruptWorker' | 'raiseBudget' | 'stop'
+  | 'getTask'
+  | 'listTasks'
+  | 'deployTask'
+  | 'completeTask'
+  | 'cancelTask'
+  | 'retryTask'
+  | 'reviewTask'
+  | 'pauseWorker'
+  | 'resumeWorker'
+  | 'interruptWorker'
+  | 'raiseBudget'
+  | 'stop'
 >;
 
 export function taskOperations(engine: Engine, caller: Caller): TaskOperations {
@@ -57,14 +67,17 @@ export function taskOperations(engine: Engine, caller: Caller): TaskOperations {
     getTask,
     async listTasks(filter) {
       const rows = await store.find('task', listOf(filter));
-      const open = rows.filter((row) => filter.open === undefined || filter.open === !isTerminal(row.doc.state));
+      const open = rows.filter(
+        (row) => filter.open === undefined || filter.open === !isTerminal(row.doc.state),
+      );
       const views = await Promise.all(open.map((row) => viewTask(store, row.doc)));
       await store.barrier();
       return views;
     },
     deployTask: (id) => act(id, (tx, task) => deployTask(tx, task)),
     completeTask: (id, output) => act(id, (tx, task) => complete(tx, context, task, output ?? '')),
-    cancelTask: (id, why) => act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
+    cancelTask: (id, why) =>
+      act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
     retryTask: (id) => act(id, (tx, task) => retry(tx, task)),
     async reviewTask(input) {
       const parsed = parse(ReviewInput, input);
@@ -120,7 +133,11 @@ async function resume(tx: Tx, engine: Engine, task: Task): Promise<void> {
 }
 
 /** Everything in scope is cancelled, in as few changes as there are trees (LIM3). */
-async function stopAll(engine: Engine, scope: StopScope, wish: { by: string; why: string }): Promise<{ stopped: number }> {
+async function stopAll(
+  engine: Engine,
+  scope: StopScope,
+  wish: { by: string; why: string },
+): Promise<{ stopped: number }> {
   const { context } = engine;
   const { store } = context;
   let stopped = 0;
@@ -130,14 +147,17 @@ async function stopAll(engine: Engine, scope: StopScope, wish: { by: string; why
   const stopPlan = async (id: string): Promise<void> => {
     stopped += await decide(context, async (tx) => {
       const plan = await tx.need('plan', id);
-      return ['completed', 'failed', 'cancelled'].includes(plan.state) ? 0 : cancelPlan(tx, context, plan, wish);
+      return ['completed', 'failed', 'cancelled'].includes(plan.state)
+        ? 0
+        : cancelPlan(tx, context, plan, wish);
     });
   };
   if (scope.scope === 'tree') await stopTask(scope.task);
   if (scope.scope === 'plan') await stopPlan(scope.plan);
   if (scope.scope === 'all') {
     for (const state of ['active', 'paused']) {
-      for (const { doc } of await store.find('plan', { list: 'byState', equal: [state] })) await stopPlan(doc.id);
+      for (const { doc } of await store.find('plan', { list: 'byState', equal: [state] }))
+        await stopPlan(doc.id);
     }
     for (const { doc } of await store.find('task', { list: 'open', equal: [1] })) {
       if (doc.plan === null) await stopTask(doc.id);

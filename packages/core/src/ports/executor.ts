@@ -32,7 +32,12 @@ export type ExecutorEvent =
   | { readonly type: 'tool_end'; readonly id: string; readonly failed: boolean; readonly news: boolean }
   | { readonly type: 'file_touched'; readonly path: string }
   | { readonly type: 'usage'; readonly id: string; readonly tokens: number; readonly usd: number }
-  | { readonly type: 'turn_ended'; readonly turn: number; readonly lastWords: string; readonly interrupted?: boolean }
+  | {
+      readonly type: 'turn_ended';
+      readonly turn: number;
+      readonly lastWords: string;
+      readonly interrupted?: boolean;
+    }
   | { readonly type: 'failed'; readonly class: ErrorClass; readonly message: string }
   | { readonly type: 'exited'; readonly detail: string };
 
@@ -86,5 +91,9 @@ export interface Workspaces {
 export interface WorkDone {
   readonly worktree: string;
   readonly branch: string;
-  readonly files: readonly { readonly path: string; readonly insertions: number; readonly deletions: number }[];
+  readonly files: readonly {
+    readonly path: string;
+    readonly insertions: number;
+    readonly deletions: number;
+  }[];
 }

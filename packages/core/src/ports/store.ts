@@ -1,4 +1,14 @@
-import type { Budget, Fact, Message, Plan, Request, ReveilleEvent, Run, Session, Task } from '@reveille/protocol';
+import type {
+  Budget,
+  Fact,
+  Message,
+  Plan,
+  Request,
+  ReveilleEvent,
+  Run,
+  Session,
+  Task,
+} from '@reveille/protocol';
 import type { Offer } from './dispatch.ts';
 
 /** The records, by table. A row is immutable: a change writes a new one with the next version. */
@@ -118,7 +128,9 @@ export interface Change {
 }
 
 /** `conflict`: a guard or an expected version did not hold, and nothing of the change happened. */
-export type Outcome = { readonly committed: true; readonly lastEvent: number } | { readonly committed: false };
+export type Outcome =
+  | { readonly committed: true; readonly lastEvent: number }
+  | { readonly committed: false };
 
 /**
  * What must last. Changes take effect one after another, in the order of the calls.
