@@ -7,3 +7,4 @@ export {
 } from './scripted/executor.ts';
 export type { Letter } from './scripted/letters.ts';
 export type { History, Script } from './scripted/life.ts';
+export { parseScript, withScript, type Step, type WrittenScript } from './scripted/written.ts';

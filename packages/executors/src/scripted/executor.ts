@@ -1,6 +1,8 @@
 import type { Clock, Executor, Seen, StartSpec } from '@reveille/core';
 import type { Caller, Orchestrator } from '@reveille/protocol';
 import { Life, type History, type Script } from './life.ts';
+import { play } from './play.ts';
+import { parseScript, scriptInPrompt, type WrittenScript } from './written.ts';
 
 /** What outlives an engine in tests that restart one: the agents' own sessions, and the agents still alive. */
 export class ScriptedWorld {
@@ -12,10 +14,10 @@ export interface ScriptedOptions {
   /** The operations as this agent may use them: `(caller) => engine.as(caller)`. */
   readonly connect: (caller: Caller) => Orchestrator;
   readonly clock: Clock;
-  /** What an agent does, by its name. */
-  readonly scripts?: Readonly<Record<string, Script>>;
-  /** What an agent does whose name has no script. */
-  readonly otherwise?: Script;
+  /** What an agent does, by its name, unless its prompt has a script. */
+  readonly scripts?: Readonly<Record<string, Script | WrittenScript>>;
+  /** What an agent does whose name has no script. Without it, it works for no time and reports. */
+  readonly otherwise?: Script | WrittenScript;
   /** Whether mail reaches an agent in the middle of a turn. */
   readonly steers?: boolean;
   /**
@@ -36,17 +38,22 @@ export interface ScriptedExecutor extends Executor {
 /** Runs agents that follow a script, in process, with no model: for the demo, the tests and the benchmarks (EXE1). */
 export function scriptedExecutor(options: ScriptedOptions): ScriptedExecutor {
   const { steers = true, world = new ScriptedWorld() } = options;
+  const table = new Map(
+    Object.entries(options.scripts ?? {}).map(([name, script]) => [name, program(script)]),
+  );
+  const otherwise = program(options.otherwise ?? {});
+  const scriptOf = (spec: StartSpec): Script => promptScript(spec) ?? table.get(spec.agent.name) ?? otherwise;
   return {
     steers,
     world,
-    start: (spec) => start(options, world, spec),
+    start: (spec) => start(options, world, spec, scriptOf(spec)),
     async reap(identity) {
       await world.lives.get(identity)?.stop('an earlier life of it was found');
     },
   };
 }
 
-function start(options: ScriptedOptions, world: ScriptedWorld, spec: StartSpec): Life {
+function start(options: ScriptedOptions, world: ScriptedWorld, spec: StartSpec, script: Script): Life {
   const { clock, connect, identified = false, killAfterMs = 5_000 } = options;
   const keeps = options.history === 'keeps';
   const name = `${spec.run}:${spec.epoch}`;
@@ -55,7 +62,7 @@ function start(options: ScriptedOptions, world: ScriptedWorld, spec: StartSpec):
   if (keeps) world.histories.set(spec.run, history);
   const life = new Life(spec, {
     clock,
-    script: scriptOf(options, spec),
+    script,
     history,
     recalls: recall(options, spec, known),
     killAfterMs,
@@ -80,8 +87,15 @@ function recall(options: ScriptedOptions, spec: StartSpec, known: History | unde
   return (id) => (known?.given.has(id) ? 'yes' : 'no');
 }
 
-function scriptOf(options: ScriptedOptions, spec: StartSpec): Script {
-  const script = options.scripts?.[spec.agent.name] ?? options.otherwise;
-  if (script) return script;
-  return (agent) => agent.fail('invalid', `there is no script for an agent named "${spec.agent.name}"`);
+const program = (script: Script | WrittenScript): Script =>
+  typeof script === 'function' ? script : play(parseScript(script));
+
+/** A script that cannot be read fails its agent, with the reason, and nobody else. */
+function promptScript(spec: StartSpec): Script | undefined {
+  try {
+    const script = scriptInPrompt(spec.task.prompt);
+    return script && play(script);
+  } catch (error) {
+    return (agent) => agent.fail('invalid', error instanceof Error ? error.message : String(error));
+  }
 }

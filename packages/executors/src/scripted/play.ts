@@ -1,0 +1,220 @@
+import {
+  ReveilleError,
+  type Delivery,
+  type ReportResult,
+  type SpawnInput,
+  type SpawnResult,
+} from '@reveille/protocol';
+import type { ScriptedAgent } from './agent.ts';
+import { readLetters, type Letter } from './letters.ts';
+import type { Script } from './life.ts';
+import { withScript, type ParsedScript, type Step } from './written.ts';
+
+const GO_ON = 'Go on as you think best.';
+const WHEN_WOKEN: readonly Step[] = [
+  { do: 'answer', text: GO_ON },
+  { do: 'report', status: 'success', output: 'Done.' },
+];
+
+/** A written script as a program. How far it got is in the agent's memory, so that a resumed one goes on from there. */
+export function play(script: ParsedScript): Script {
+  return async (agent) => {
+    const { memory } = agent;
+    const player = new Player(agent);
+    const first = memory.at < script.steps.length;
+    for (let step = script.steps[memory.at]; step; step = script.steps[memory.at]) {
+      const ended = await player.take(step);
+      memory.at = ended ? script.steps.length : memory.at + 1;
+    }
+    if (first && !player.reread) return;
+    const woken = script.onTurn?.[String(agent.turn.turn)] ?? script.whenWoken ?? WHEN_WOKEN;
+    do {
+      player.reread = false;
+      for (const step of woken) if (await player.take(step)) break;
+    } while (player.reread);
+  };
+}
+
+/** One activation of a script: what it does, step by step, and the mail it still has to act on. */
+class Player {
+  /** A report was refused with ends it had not read: they are to be acted on as if they had woken it. */
+  reread = false;
+  readonly #agent: ScriptedAgent;
+  #read = 0;
+  #mail: Letter[] = [];
+
+  constructor(agent: ScriptedAgent) {
+    this.#agent = agent;
+  }
+
+  /** True: it was the last thing to do in this turn. */
+  async take(step: Step): Promise<boolean> {
+    const agent = this.#agent;
+    if (step.attempt !== undefined && step.attempt !== agent.attempt) return false;
+    switch (step.do) {
+      case 'say':
+        agent.say(step.text);
+        return false;
+      case 'work':
+        await agent.work(step.ms);
+        return false;
+      case 'edit':
+        agent.edit(step.path);
+        return false;
+      case 'use':
+        agent.use(step);
+        return false;
+      case 'notify':
+        await agent.notify(step.type, step.text);
+        return false;
+      case 'ask':
+        await agent.ask(step.text, step.options);
+        return false;
+      case 'rest':
+        await agent.rest();
+        return false;
+      case 'fail':
+        return agent.fail(step.class, step.message);
+      case 'crash':
+        return agent.crash(step.detail);
+      case 'silent':
+        return agent.silent();
+      case 'ignoreAbort':
+        agent.ignoreAbort();
+        return false;
+      default:
+        return this.#act(step);
+    }
+  }
+
+  /** The steps that deal with other tasks, and with the end of its own. */
+  async #act(step: Exclude<Step, { do: Simple }>): Promise<boolean> {
+    const agent = this.#agent;
+    switch (step.do) {
+      case 'call':
+        await this.#call(step.operation, step.args);
+        return false;
+      case 'spawn':
+        await agent.spawnMany(step.tasks.map((task, i) => this.#input(task, i)));
+        return false;
+      case 'delegate':
+        await this.#delegate(step);
+        return false;
+      case 'wait':
+        await this.#wait(step);
+        return false;
+      case 'check':
+        this.#receive(await agent.checkUpdates());
+        return false;
+      case 'retry':
+        await this.#retry(step.max);
+        return false;
+      case 'answer':
+        await this.#answer(step.text);
+        return false;
+      case 'report':
+        return this.#report(await agent.report(step.status, step.output, withResult(step.structured)));
+      case 'reportTwice':
+        await agent.reportTwice(step.status, step.output);
+        return true;
+      case 'reportLate':
+        agent.reportLate(step.status, step.output, step.afterMs);
+        return false;
+      default:
+        return step satisfies never;
+    }
+  }
+
+  /** Keyed by the place in the script, so that one who begins anew finds the children it has. */
+  #input(task: Child, i: number): SpawnInput {
+    const { script, ...input } = task;
+    const { memory, attempt } = this.#agent;
+    const key = input.key ?? `script:${attempt}:${memory.at}:${i}`;
+    return { ...input, key, prompt: script ? withScript(input.prompt, script) : input.prompt };
+  }
+
+  async #delegate(step: Extract<Step, { do: 'delegate' }>): Promise<void> {
+    const options = step.patienceMs === undefined ? {} : { patienceMs: step.patienceMs };
+    const result: SpawnResult = await this.#agent.delegate(this.#input(step.task, 0), options);
+    if (result.state === 'ended' && result.delivery) this.#receive([result.delivery]);
+    if (result.state !== 'needs_you') return;
+    this.#receive(result.deliveries);
+    await this.#answer(GO_ON);
+    await this.#wait({ mode: 'all', timeoutMs: 300_000 });
+  }
+
+  async #wait(how: { mode: 'all' | 'any'; timeoutMs: number }): Promise<void> {
+    for (;;) {
+      const result = await this.#agent.wait({ mode: how.mode, timeoutMs: how.timeoutMs });
+      this.#receive(result.deliveries);
+      if (result.why !== 'needs_you') return;
+      await this.#answer(GO_ON);
+    }
+  }
+
+  async #retry(max: number): Promise<void> {
+    const { notes } = this.#agent.memory;
+    for (const { task } of this.#takeMail((letter) => letter.kind === 'end' && letter.status === 'failed')) {
+      const tried = Number(notes[`retried ${task}`] ?? 0);
+      if (!task || tried >= max) continue;
+      notes[`retried ${task}`] = tried + 1;
+      await this.#agent.call('retryTask', task);
+    }
+  }
+
+  async #answer(text: string): Promise<void> {
+    const asked = this.#takeMail(({ kind }) => kind === 'question' || kind === 'approval_request');
+    for (const { request } of asked) {
+      if (request) await this.#agent.call('answer', { request, answer: text });
+    }
+  }
+
+  #report(result: ReportResult): true {
+    if (!result.accepted && result.code === 'unread_ends') {
+      this.#receive(result.deliveries);
+      this.reread = true;
+    }
+    if (!result.accepted && result.code === 'invalid_result') this.#agent.say(result.problems.join('\n'));
+    return true;
+  }
+
+  async #call(operation: string, args: readonly unknown[]): Promise<void> {
+    const { orchestrator } = this.#agent;
+    if (!Object.hasOwn(orchestrator, operation)) {
+      throw new ReveilleError('invalid_input', `There is no operation "${operation}".`);
+    }
+    // The operations check their input themselves, as they do for any other caller.
+    await this.#agent.call(operation as 'getTask', ...(args as Parameters<typeof orchestrator.getTask>));
+  }
+
+  #receive(deliveries: readonly Delivery[]): void {
+    this.#mail.push(...deliveries.flatMap(({ text }) => readLetters(text)));
+  }
+
+  /** What is left to act on: the mail of the turn, and what calls were answered with. */
+  #takeMail(wanted: (letter: Letter) => boolean): Letter[] {
+    const { letters } = this.#agent;
+    this.#mail.push(...letters.slice(this.#read));
+    this.#read = letters.length;
+    const taken = this.#mail.filter(wanted);
+    this.#mail = this.#mail.filter((letter) => !wanted(letter));
+    return taken;
+  }
+}
+
+type Simple =
+  | 'say'
+  | 'work'
+  | 'edit'
+  | 'use'
+  | 'notify'
+  | 'ask'
+  | 'rest'
+  | 'fail'
+  | 'crash'
+  | 'silent'
+  | 'ignoreAbort';
+type Child = Extract<Step, { do: 'delegate' }>['task'];
+
+const withResult = (structured: unknown): { structured?: unknown } =>
+  structured === undefined ? {} : { structured };

@@ -1,0 +1,139 @@
+import { ErrorClass, LENGTHS, ReveilleError, SpawnInput } from '@reveille/protocol';
+import { z } from 'zod';
+
+/**
+ * A script as data: it can ride in the prompt of a task, in a fenced block, so that a plan or a parent says what its
+ * agents do.
+ *
+ *     ```reveille-script
+ *     { "steps": [{ "do": "say", "text": "Looking." }, { "do": "work", "ms": 300 }, { "do": "report", "output": "Done." }] }
+ *     ```
+ *
+ * `steps` are done once, in order. A turn ends with the last of them, with `rest` or `ask` (which go on in a later
+ * turn), or with a report. In a turn after they are all done, `onTurn` has the steps by the turn's number, else
+ * `whenWoken` has them; without either, the agent answers what it is asked and reports. Any step with `attempt` is
+ * done only in that run of the task, so that a first attempt can fail and the next succeed.
+ */
+const text = z.string().max(LENGTHS.text);
+const ms = z.number().min(0).max(86_400_000);
+const only = { attempt: z.number().int().positive().optional() };
+const status = z.enum(['success', 'partial', 'failed']).default('success');
+
+/** What is spawned, and what its agent does: a script again, which TypeScript cannot say of itself. */
+const Child = z.strictObject({
+  ...SpawnInput.shape,
+  script: z.lazy((): z.ZodType => WrittenScript).optional(),
+});
+
+const Step = z.discriminatedUnion('do', [
+  z.strictObject({ do: z.literal('say'), text, ...only }),
+  z.strictObject({ do: z.literal('work'), ms, ...only }),
+  z.strictObject({ do: z.literal('edit'), path: z.string().max(4_096), ...only }),
+  z.strictObject({
+    do: z.literal('use'),
+    tokens: z.number().default(0),
+    usd: z.number().default(0),
+    ...only,
+  }),
+  /** Any other operation of the orchestrator, with its arguments. */
+  z.strictObject({
+    do: z.literal('call'),
+    operation: z.string(),
+    args: z.array(z.unknown()).default([]),
+    ...only,
+  }),
+  /** Children that run by themselves; the agent is woken when one ends. */
+  z.strictObject({ do: z.literal('spawn'), tasks: z.array(Child).min(1), ...only }),
+  /** One child, waited for in the call. */
+  z.strictObject({ do: z.literal('delegate'), task: Child, patienceMs: ms.optional(), ...only }),
+  /** Waits in a call for its children. What they ask meanwhile is answered. */
+  z.strictObject({
+    do: z.literal('wait'),
+    mode: z.enum(['all', 'any']).default('all'),
+    timeoutMs: ms.default(300_000),
+    ...only,
+  }),
+  z.strictObject({ do: z.literal('check'), ...only }),
+  /** Tries again the children it was told have failed, each at most so often. */
+  z.strictObject({ do: z.literal('retry'), max: z.number().int().positive().default(3), ...only }),
+  /** Answers the questions it was asked. */
+  z.strictObject({ do: z.literal('answer'), text, ...only }),
+  z.strictObject({ do: z.literal('ask'), text, options: z.array(z.string()).default([]), ...only }),
+  z.strictObject({
+    do: z.literal('notify'),
+    type: z.enum(['progress', 'info', 'error']).default('progress'),
+    text,
+    ...only,
+  }),
+  z.strictObject({ do: z.literal('rest'), ...only }),
+  /** Refused because children are open, it ends the turn; refused because of ends it has not read, it reads them. */
+  z.strictObject({
+    do: z.literal('report'),
+    status,
+    output: text.default('Done.'),
+    structured: z.unknown().optional(),
+    ...only,
+  }),
+  z.strictObject({ do: z.literal('reportTwice'), status, output: text.default('Done.'), ...only }),
+  /** A report that comes so long after it was stopped. */
+  z.strictObject({
+    do: z.literal('reportLate'),
+    status,
+    output: text.default('Done.'),
+    afterMs: ms.default(0),
+    ...only,
+  }),
+  z.strictObject({
+    do: z.literal('fail'),
+    class: ErrorClass.default('unknown'),
+    message: text.default('failed'),
+    ...only,
+  }),
+  z.strictObject({ do: z.literal('crash'), detail: text.default('killed'), ...only }),
+  z.strictObject({ do: z.literal('silent'), ...only }),
+  z.strictObject({ do: z.literal('ignoreAbort'), ...only }),
+]);
+export type Step = z.infer<typeof Step>;
+
+const Steps = z.array(Step).max(10_000);
+const WrittenScript = z.strictObject({
+  steps: Steps.default([]),
+  onTurn: z.record(z.string().regex(/^[1-9]\d*$/), Steps).optional(),
+  whenWoken: Steps.optional(),
+});
+export type WrittenScript = z.input<typeof WrittenScript>;
+export type ParsedScript = z.infer<typeof WrittenScript>;
+
+const BLOCK = /```reveille-script\n([\s\S]*?)\n```/;
+
+/** The prompt with the script in it. Compact JSON holds no line break, so it cannot close its own fence. */
+export function withScript(prompt: string, script: WrittenScript): string {
+  return `${prompt}\n\n\`\`\`reveille-script\n${JSON.stringify(script)}\n\`\`\``;
+}
+
+/** The script in a prompt; undefined if it has none. */
+export function scriptInPrompt(prompt: string): ParsedScript | undefined {
+  const json = prompt.includes('```reveille-script') ? BLOCK.exec(prompt)?.[1] : undefined;
+  return json === undefined ? undefined : parseScript(fromJson(json));
+}
+
+export function parseScript(script: unknown): ParsedScript {
+  const parsed = WrittenScript.safeParse(script);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => ({
+    at: issue.path.join('.') || 'script',
+    problem: issue.message,
+  }));
+  const lines = problems.slice(0, 20).map(({ at, problem }) => `  ${at}: ${problem}`);
+  throw new ReveilleError('invalid_input', `The script is not valid:\n${lines.join('\n')}`, {
+    data: { problems },
+  });
+}
+
+function fromJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw new ReveilleError('invalid_input', `The script is not JSON: ${String(cause)}`, { cause });
+  }
+}
