@@ -8,9 +8,10 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import { draw } from './budget.ts';
+import { draw, spend } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { mayStart } from './graph.ts';
+import type { Alert } from './health.ts';
 import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Seen } from './ports/executor.ts';
 import { offerTask } from './offers.ts';
@@ -214,8 +215,9 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
     if (task.state === 'running') moveTask(tx, task, 'waiting', { why: `waits: ${reason}`, on: reason });
     return;
   }
-  if (task.state === 'waiting') task = moveTask(tx, task, 'running', { why: 'nothing to wait for' });
-  if (context.agents.reportsByLastMessage?.(task.agent)) {
+  const current =
+    task.state === 'waiting' ? moveTask(tx, task, 'running', { why: 'nothing to wait for' }) : task;
+  if (context.agents.reportsByLastMessage?.(current.agent)) {
     const ending = {
       status: 'success',
       cause: 'last_message',
@@ -223,11 +225,11 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
       error: null,
       work: null,
     } as const;
-    await settle(tx, context, task, next, ending);
+    await settle(tx, context, current, next, ending);
     return;
   }
-  if (run.inquiry) await hearAnswer(tx, context, task, next, turn);
-  else if (!turn.interrupted) await inquire(tx, context, task, next);
+  if (run.inquiry) await hearAnswer(tx, context, current, next, turn);
+  else if (!turn.interrupted) await inquire(tx, context, current, next);
 }
 
 const INQUIRY = `You appear to be idle. Please answer with one of these:
@@ -320,4 +322,44 @@ export async function fault(
 export function park(tx: Tx, task: Task, run: Run): void {
   tx.put('run', { ...run, host: null, identity: null });
   tx.drop(task.id);
+}
+
+/** Told to the owner and shown; none of it fails the task (HLT2, HLT3). */
+export async function tellOwner(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  run: Run,
+  alerts: readonly Alert[],
+): Promise<void> {
+  for (const { what, text } of alerts) {
+    tx.note({ type: `health.${what}`, task: task.id, run: run.id, data: { text } });
+    await enqueue(tx, context, {
+      to: task.owner,
+      key: `health:${newId(context, 'msg')}`,
+      kind: what === 'progress' ? 'progress' : 'health',
+      from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
+      task: task.id,
+      text,
+      fresh: true,
+    });
+  }
+}
+
+/** Records what a backend says was used; answers with the limit that is overrun, if one is (LIM1). */
+export async function spendUsage(
+  tx: Tx,
+  task: Task,
+  run: Run,
+  usage: readonly { readonly id: string; readonly tokens: number; readonly usd: number }[],
+): Promise<string | null> {
+  let over: string | null = null;
+  const used = { ...run.used };
+  for (const { id, tokens, usd } of usage) {
+    used.tokens += tokens;
+    used.usd += usd;
+    if (task.budget) over = (await spend(tx, task.budget, `${run.id}/${id}`, { tokens, usd })) ?? over;
+  }
+  tx.put('run', { ...run, used });
+  return over;
 }

@@ -4,6 +4,7 @@ import { decide } from './decide.ts';
 import type { Mailroom } from './mailroom.ts';
 import { offerTask } from './offers.ts';
 import { LEASE } from './ports/dispatch.ts';
+import { Stepper } from './stepper.ts';
 import { WorkerRun } from './worker-run.ts';
 
 /** Runs that go on after a wait are taken beyond the limit on new work: a woken parent never queues for a slot (WAK1). */
@@ -17,8 +18,7 @@ export class Scheduler {
   readonly #context: Context;
   readonly #mailroom: Mailroom;
   readonly #runs = new Map<TaskId, WorkerRun>();
-  #claiming = false;
-  #again = false;
+  readonly #claims: Stepper;
   #draining = false;
   #lastRenewed: number;
   #unsubscribe: () => void;
@@ -27,6 +27,10 @@ export class Scheduler {
     this.#context = context;
     this.#mailroom = mailroom;
     this.#lastRenewed = context.clock.mono();
+    this.#claims = new Stepper(
+      () => this.#claim(),
+      (error) => this.#report('claiming failed; the next tick tries again', error),
+    );
     this.#unsubscribe = context.dispatch.onOffer(() => this.kick());
   }
 
@@ -34,30 +38,19 @@ export class Scheduler {
     return this.#runs;
   }
 
-  /** Looks for work. A kick that comes while it looks makes it look once more. */
+  /** Looks for work. */
   kick(): void {
-    this.#again = true;
-    if (this.#claiming || this.#draining) return;
-    this.#claiming = true;
-    void this.#claim();
+    this.#claims.poke();
   }
 
   async #claim(): Promise<void> {
-    const { dispatch, host } = this.#context;
-    try {
-      while (this.#again && !this.#draining) {
-        this.#again = false;
-        const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
-        const free = this.#context.settings.concurrency - this.#executing();
-        const fresh = free > 0 ? await dispatch.claim({ host, max: free }) : [];
-        for (const claim of [...woken, ...fresh]) this.#hold(claim.task as TaskId);
-        if (woken.length + fresh.length > 0) this.#again = true;
-      }
-    } catch (error) {
-      this.#report('claiming failed; the next tick tries again', error);
-    } finally {
-      this.#claiming = false;
-    }
+    if (this.#draining) return;
+    const { dispatch, host, settings } = this.#context;
+    const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
+    const free = settings.concurrency - this.#executing();
+    const fresh = free > 0 ? await dispatch.claim({ host, max: free }) : [];
+    for (const claim of [...woken, ...fresh]) this.#hold(claim.task as TaskId);
+    if (woken.length + fresh.length > 0) this.kick();
   }
 
   #executing(): number {
@@ -120,6 +113,7 @@ export class Scheduler {
   /** Stops claiming, then stops every agent; their runs go on in a later life. */
   async drain(): Promise<void> {
     this.#draining = true;
+    this.#claims.close();
     this.#unsubscribe();
     await Promise.all([...this.#runs.values()].map((run) => run.fence()));
   }

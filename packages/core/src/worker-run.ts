@@ -1,6 +1,5 @@
 import {
   isStoreError,
-  type ErrorClass,
   type Message,
   type Run,
   type RunId,
@@ -8,14 +7,14 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
+import { AgentLine } from './agent-line.ts';
 import { turnText } from './briefing.ts';
-import { spend, wallLimit } from './budget.ts';
+import { wallLimit } from './budget.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
-import { Vitals, type Alert } from './health.ts';
-import { enqueue, giveBack } from './mailbox.ts';
+import { giveBack } from './mailbox.ts';
 import type { Mailroom, Taker } from './mailroom.ts';
-import type { Agent, Executor, ExecutorEvent, Seen, Workspace } from './ports/executor.ts';
+import type { Executor, Seen } from './ports/executor.ts';
 import {
   begin,
   endTurn,
@@ -24,15 +23,17 @@ import {
   openTurn,
   park,
   signOfLife,
+  spendUsage,
   steerTurn,
+  tellOwner,
   type OpenedTurn,
 } from './run-acts.ts';
-import { cancelled, settle } from './settle.ts';
+import { cancelled, settle, type Ending } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
+import { Stepper } from './stepper.ts';
+import type { Tx } from './tx.ts';
 
 const RETRY_STORE_MS = 1_000;
-const HISTORY_MS = 30_000;
-const NOWHERE: Workspace = { path: '', branch: '' };
 
 export interface WorkerRunHooks {
   readonly mailroom: Mailroom;
@@ -57,57 +58,46 @@ export class WorkerRun implements Taker {
   readonly taskId: TaskId;
   readonly #context: Context;
   readonly #hooks: WorkerRunHooks;
-  readonly vitals: Vitals;
+  readonly #line: AgentLine;
+  readonly #stepper: Stepper;
   #task: Task | null = null;
   #run: Run | null = null;
   #executor: Executor | null = null;
-  #agent: Agent | null = null;
   #leaveDesk: (() => void) | null = null;
   #phase: 'starting' | 'live' | 'stopping' | 'done' = 'starting';
-  #turn: number | null = null;
-  /** Messages in its hands that no sign of life has followed yet. */
-  #unread = false;
-  #signed = false;
-  #turnEnd: { lastWords: string; interrupted: boolean } | null = null;
-  #failure: { class: ErrorClass; message: string } | null = null;
-  #exited: string | null = null;
-  #started: { identity: string | null; resume: string | null } | null = null;
-  #usage: { id: string; tokens: number; usd: number }[] = [];
-  #alerts: Alert[] = [];
   #blockedCalls = 0;
-  readonly #usageSeen = new Set<string>();
-  #steering = false;
-  #refused: Message[] = [];
   #wall: { readonly since: number; readonly limitMs: number } | null = null;
   #cancelRetry: (() => void) | null = null;
   #leftOpen = true;
-  #stepping = false;
-  #again = false;
 
   constructor(context: Context, hooks: WorkerRunHooks, taskId: TaskId) {
     this.#context = context;
     this.#hooks = hooks;
     this.taskId = taskId;
-    this.vitals = new Vitals(context.clock.mono());
-    this.poke();
+    this.#stepper = new Stepper(
+      () => this.#step(),
+      (error) => this.#failed(error),
+    );
+    this.#line = new AgentLine(context, () => this.#stepper.poke());
+    this.#stepper.poke();
   }
 
   /** Whether it holds a slot: a run that rests, or waits in a call, does not (LIM2). */
   get executing(): boolean {
-    return this.#phase === 'starting' || (this.#turn !== null && this.#blockedCalls === 0);
+    return this.#phase === 'starting' || (this.#line.turn !== null && this.#blockedCalls === 0);
   }
 
   get runId(): RunId | null {
     return this.#run?.id ?? null;
   }
 
+  get session(): SessionId | null {
+    return this.#task?.session ?? null;
+  }
+
   /** Whether there may be more for somebody to do: it left a run that is still open. */
   get leftOpen(): boolean {
     return this.#leftOpen;
-  }
-
-  get session(): SessionId | null {
-    return this.#task?.session ?? null;
   }
 
   /** A call of its agent waits for others; until it returns, the run holds no slot. */
@@ -122,87 +112,70 @@ export class WorkerRun implements Taker {
 
   /** A call arrived from the agent: whatever it had been given before, it has. */
   sign(): void {
-    this.vitals.lastSign = this.#context.clock.mono();
-    this.vitals.alive = true;
-    if (this.#unread) this.#signed = true;
-    if (this.#signed) this.poke();
+    this.#line.sign();
   }
 
   /** A call is answering with messages; only what the agent does next shows that they arrived. */
   handedOver(): void {
-    this.#unread = true;
-    this.#signed = false;
+    this.#line.handedOver();
   }
 
   async look(): Promise<void> {
-    this.poke();
+    this.#stepper.poke();
   }
 
   /** Ends the open turn, keeps the worker (WRK1). */
   interrupt(): void {
-    if (this.#turn !== null) this.#agent?.interrupt();
+    this.#line.interrupt();
   }
 
   tick(): void {
-    this.#alerts.push(...this.vitals.due(this.#context.clock.mono(), this.#context.settings));
-    if (this.#wall && this.#context.clock.mono() - this.#wall.since >= this.#wall.limitMs) {
-      this.#failure ??= { class: 'limit', message: `the wall time of ${this.#wall.limitMs} ms is used up` };
+    const { clock, settings } = this.#context;
+    const line = this.#line;
+    line.alerts.push(...line.vitals.due(clock.mono(), settings));
+    if (this.#wall && clock.mono() - this.#wall.since >= this.#wall.limitMs) {
+      line.failure ??= { class: 'limit', message: `the wall time of ${this.#wall.limitMs} ms is used up` };
     }
-    if (this.#alerts.length > 0 || this.#failure || silenceDue(this.#context, this.vitals)) this.poke();
+    if (line.alerts.length > 0 || line.failure || silenceDue(this.#context, line.vitals))
+      this.#stepper.poke();
   }
 
   /** The lease is lost: another host may hold the run. Stop, and write nothing. */
   async fence(): Promise<void> {
     if (this.#phase === 'done') return;
-    this.#phase = 'stopping';
-    await this.#agent?.stop('the lease was lost');
-    this.#finish();
+    await this.#stop('this host no longer holds the run');
   }
 
-  poke(): void {
-    this.#again = true;
-    if (this.#stepping || this.#phase === 'done') return;
-    this.#stepping = true;
-    void this.#steps();
-  }
-
-  async #steps(): Promise<void> {
-    try {
-      while (this.#again && this.#phase !== 'done') {
-        this.#again = false;
-        await this.#step();
-      }
-    } catch (error) {
-      this.#context.log?.(isStoreError(error) ? 'warn' : 'error', 'a step failed and will be made again', {
-        task: this.taskId,
-        error: String(error),
-      });
-      if (this.#phase !== 'done')
-        this.#cancelRetry = this.#context.clock.after(RETRY_STORE_MS, () => this.poke());
-    } finally {
-      this.#stepping = false;
-    }
+  #failed(error: unknown): void {
+    const level = isStoreError(error) ? 'warn' : 'error';
+    this.#context.log?.(level, 'a step failed and will be made again', {
+      task: this.taskId,
+      error: String(error),
+    });
+    if (this.#phase === 'done') return;
+    this.#cancelRetry = this.#context.clock.after(RETRY_STORE_MS, () => this.#stepper.poke());
   }
 
   async #step(): Promise<void> {
-    if (this.#phase === 'stopping') return;
     if (this.#phase === 'starting') return this.#start();
-    if (this.#started) await this.#recordStart(this.#started);
+    if (this.#phase !== 'live') return;
+    const line = this.#line;
+    if (line.started) await this.#recordStart(line.started);
     const rows = await this.#current();
     if (!rows) {
       this.#leftOpen = false;
       return this.#stop('the run has ended');
     }
-    if (rows.task.cancelling) return this.#cancel(rows.task.cancelling.why);
+    if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
     await this.#tell();
     if (await this.#spendUsage()) return;
-    if (this.#failure || this.#exited !== null) return this.#fault();
-    if (this.#turnEnd) await this.#endTurn(this.#turnEnd);
-    if (this.#turn === null) return this.#next(rows.run);
-    if (rows.run.paused) this.#agent?.interrupt();
-    if (this.#signed) await this.#markRead();
-    if (this.#refused.length > 0) await this.#takeBack();
-    if (this.#executor?.steers && this.#context.settings.steer && !this.#steering) await this.#steer();
+    if (line.failure) return this.#fault(line.failure);
+    if (line.turnEnd) return this.#endTurn(line.turnEnd);
+    if (line.turn === null) return this.#next(rows.run);
+    if (rows.run.paused) line.interrupt();
+    if (line.signed) await this.#markRead();
+    if (line.refused.length > 0) await this.#takeBack();
+    if (this.#executor?.steers && this.#context.settings.steer && !line.steering) await this.#steer();
     await this.#watch();
   }
 
@@ -231,18 +204,19 @@ export class WorkerRun implements Taker {
       return this.#finish();
     }
     this.#phase = 'live';
-    await this.#setWall(begun.task, begun.run);
     this.#leaveDesk = this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
+    await this.#setWall(begun.task, begun.run);
     if (!begun.task.cancelling) await this.#launch(begun.task, begun.run);
     if (begun.turn) await this.#handOver(begun.turn);
     this.#hooks.slotChanged();
-    this.#again = true;
+    this.#stepper.poke();
   }
 
   /** Wall time counts from the start of the run; the part before this life is known by the wall clock only. */
   async #setWall(task: Task, run: Run): Promise<void> {
+    if (!task.budget) return;
     const { clock } = this.#context;
-    const limitMs = task.budget ? await decide(this.#context, (tx) => wallLimit(tx, task.budget)) : null;
+    const limitMs = await decide(this.#context, (tx) => wallLimit(tx, task.budget));
     const before = Math.max(0, clock.now() - run.startedAt);
     this.#wall = limitMs === null ? null : { since: clock.mono() - before, limitMs };
   }
@@ -250,15 +224,14 @@ export class WorkerRun implements Taker {
   async #launch(task: Task, run: Run): Promise<void> {
     const { workspaces } = this.#context;
     if (!this.#executor) {
-      this.#failure = { class: 'invalid', message: `there is no backend "${task.agent.backend}"` };
+      this.#line.failure = { class: 'invalid', message: `there is no backend "${task.agent.backend}"` };
       return;
     }
     try {
-      const workspace = workspaces ? await workspaces.open(task, run.id) : NOWHERE;
+      const workspace = (await workspaces?.open(task, run.id)) ?? { path: '', branch: '' };
       if (this.#phase !== 'live') return;
       const { id, epoch, session, resume } = run;
-      const report = (event: ExecutorEvent): void => this.#hear(event);
-      this.#agent = this.#executor.start({
+      this.#line.start(this.#executor, {
         task,
         run: id,
         epoch,
@@ -266,55 +239,20 @@ export class WorkerRun implements Taker {
         agent: task.agent,
         resume,
         workspace,
-        report,
       });
     } catch (error) {
-      this.#failure = { class: 'invalid', message: `could not be started: ${String(error)}` };
+      this.#line.failure = {
+        class: 'invalid',
+        message: `its workspace could not be opened: ${String(error)}`,
+      };
     }
-  }
-
-  /** Facts from the executor. Nothing here waits: what needs the store is left for the next step. */
-  #hear(event: ExecutorEvent): void {
-    if (this.#phase !== 'live') return;
-    this.#alerts.push(...this.vitals.hear(event, this.#context.clock.mono(), this.#context.settings));
-    switch (event.type) {
-      case 'started':
-        if (event.identity !== null || event.resume !== null) this.#started = event;
-        break;
-      case 'output':
-      case 'tool_call':
-        if (this.#unread) this.#signed = true;
-        break;
-      case 'usage':
-        if (this.#usageSeen.has(event.id)) return;
-        this.#usageSeen.add(event.id);
-        this.#usage.push(event);
-        break;
-      case 'turn_ended':
-        if (event.turn === this.#turn)
-          this.#turnEnd = { lastWords: event.lastWords, interrupted: event.interrupted ?? false };
-        break;
-      case 'failed':
-        this.#failure ??= { class: event.class, message: event.message };
-        break;
-      case 'exited':
-        this.#exited = event.detail;
-        break;
-      case 'tool_end':
-      case 'file_touched':
-        return;
-      default:
-        event satisfies never;
-    }
-    if (this.#signed || this.#alerts.length > 0 || (event.type !== 'output' && event.type !== 'tool_call'))
-      this.poke();
   }
 
   async #recordStart(started: { identity: string | null; resume: string | null }): Promise<void> {
     await this.#decideHeld(async (tx, run) => {
       tx.put('run', { ...run, identity: started.identity, resume: started.resume ?? run.resume });
     });
-    if (this.#started === started) this.#started = null;
+    if (this.#line.started === started) this.#line.started = null;
   }
 
   /** Opens the next turn if there is something to say, and asks a resumed agent's history first if it must. */
@@ -326,59 +264,40 @@ export class WorkerRun implements Taker {
   }
 
   async #askHistory(run: Run): Promise<ReadonlyMap<string, Seen>> {
-    const delivered = await this.#context.store.find('message', {
-      list: 'byState',
-      equal: [run.session, 'delivered'],
-    });
-    const asked = this.#agent?.seen([run.id, ...delivered.map((row) => row.doc.id)]);
-    return new Promise((resolve) => {
-      // An agent that does not say is one that cannot.
-      const giveUp = this.#context.clock.after(HISTORY_MS, () => resolve(new Map()));
-      void Promise.resolve(asked).then((seen) => {
-        giveUp();
-        resolve(seen ?? new Map());
-      });
-    });
+    const find = { list: 'byState', equal: [run.session, 'delivered'] };
+    const delivered = await this.#context.store.find('message', find);
+    return this.#line.seen([run.id, ...delivered.map((row) => row.doc.id)]);
   }
 
   async #handOver(turn: OpenedTurn): Promise<void> {
-    const { store, clock } = this.#context;
     if (!this.#task || !this.#run) return;
-    const text = await turnText(store, this.#task, turn);
+    const text = await turnText(this.#context.store, this.#task, turn);
     if (this.#phase !== 'live') return;
-    this.#turn = turn.number;
-    this.#turnEnd = null;
-    this.#usageSeen.clear();
-    this.#unread = turn.messages.length > 0;
-    this.#signed = false;
-    this.vitals.turnOpened(clock.mono());
+    const given = turn.messages.map((message): string => message.id);
+    if (turn.assignment) given.unshift(this.#run.id);
+    this.#line.beginTurn({ turn: turn.number, given, text }, turn.messages.length);
     this.#hooks.slotChanged();
-    const given = [...(turn.assignment ? [this.#run.id] : []), ...turn.messages.map((message) => message.id)];
-    this.#agent?.turn({ turn: turn.number, given, text });
   }
 
   async #endTurn(end: { lastWords: string; interrupted: boolean }): Promise<void> {
-    const { worked, alive } = this.vitals;
+    const { worked, alive } = this.#line.vitals;
     await this.#decideHeld((tx, run, task) =>
       endTurn(tx, this.#context, task, run, { ...end, worked, alive }),
     );
-    this.#turnEnd = null;
-    this.#turn = null;
-    this.#unread = false;
-    this.#signed = false;
-    this.vitals.turnEnded(this.#context.clock.mono());
+    this.#line.endTurn();
     this.#hooks.slotChanged();
-    this.#again = true;
+    this.#stepper.poke();
   }
 
   async #markRead(): Promise<void> {
-    this.#signed = false;
-    this.#unread = false;
+    // A hand-over during the commit begins anew, and must not be taken for read by the sign before it.
+    this.#line.signed = false;
+    this.#line.unread = false;
     try {
       await this.#decideHeld((tx, run) => signOfLife(tx, run));
     } catch (error) {
-      this.#signed = true;
-      this.#unread = true;
+      this.#line.unread = true;
+      this.#line.signed = true;
       throw error;
     }
   }
@@ -388,128 +307,74 @@ export class WorkerRun implements Taker {
     const { mailroom } = this.#hooks;
     const keep = (message: Message): boolean => mailroom.wanted(message.to, message);
     const messages = await this.#decideHeld((tx, run) => steerTurn(tx, run, keep));
-    if (!messages || messages.length === 0 || !this.#task || this.#turn === null) return;
+    const { turn } = this.#line;
+    if (!messages || messages.length === 0 || !this.#task || turn === null) return;
     const text = await turnText(this.#context.store, this.#task, {
-      number: this.#turn,
+      number: turn,
       assignment: false,
       resumed: false,
       messages,
     });
-    this.handedOver();
-    // An agent that never answers must not keep a cancel waiting, so nobody waits here.
-    this.#steering = true;
-    const steer = this.#agent?.steer({
-      turn: this.#turn,
-      given: messages.map((message) => message.id),
-      text,
-    });
-    void Promise.resolve(steer).then((answer) => {
-      this.#steering = false;
-      if (answer !== 'taken') this.#refused.push(...messages);
-      this.poke();
-    });
+    this.#line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
   }
 
   async #takeBack(): Promise<void> {
-    const refused = this.#refused;
+    const { refused } = this.#line;
     await this.#decideHeld(async (tx) => {
       for (const { id } of refused) giveBack(tx, [await tx.need('message', id)], 'no');
     });
-    this.#refused = this.#refused.slice(refused.length);
+    this.#line.refused = this.#line.refused.slice(refused.length);
   }
 
   async #tell(): Promise<void> {
-    const alerts = this.#alerts;
+    const { alerts } = this.#line;
     if (alerts.length === 0) return;
-    await this.#decideHeld(async (tx, run, task) => {
-      for (const [i, alert] of alerts.entries())
-        await this.#tellOwner(tx, run, task, { ...alert, key: `${alert.what}:${run.id}:${tx.now}:${i}` });
-    });
-    this.#alerts = this.#alerts.slice(alerts.length);
-  }
-
-  async #tellOwner(
-    tx: Parameters<Parameters<typeof decide>[1]>[0],
-    run: Run,
-    task: Task,
-    alert: Alert & { key: string },
-  ): Promise<void> {
-    const agent = `@${task.agent.backend}:${task.agent.name}`;
-    const kind = alert.what === 'progress' ? 'progress' : 'health';
-    const from = { kind: 'task', task: task.id, agent } as const;
-    tx.note({ type: `health.${alert.what}`, task: task.id, run: run.id, data: { text: alert.text } });
-    await enqueue(tx, this.#context, {
-      to: task.owner,
-      key: alert.key,
-      kind,
-      from,
-      task: task.id,
-      text: alert.text,
-    });
+    await this.#decideHeld((tx, run, task) => tellOwner(tx, this.#context, task, run, alerts));
+    this.#line.alerts = this.#line.alerts.slice(alerts.length);
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
   async #spendUsage(): Promise<boolean> {
-    const usage = this.#usage;
+    const { usage } = this.#line;
     if (usage.length === 0) return false;
-    const over = await this.#decideHeld(async (tx, run, task) => {
-      let why: string | null = null;
-      const used = { ...run.used };
-      for (const { id, tokens, usd } of usage) {
-        used.tokens += tokens;
-        used.usd += usd;
-        if (task.budget) why = (await spend(tx, task.budget, `${run.id}/${id}`, { tokens, usd })) ?? why;
-      }
-      tx.put('run', { ...run, used });
-      return why;
-    });
-    this.#usage = this.#usage.slice(usage.length);
+    const over = await this.#decideHeld((tx, run, task) => spendUsage(tx, task, run, usage));
+    this.#line.usage = this.#line.usage.slice(usage.length);
     if (!over) return false;
-    await this.#agent?.stop(over);
     const error = { class: 'limit', message: over } as const;
     await this.#settle({
       status: 'failed',
       cause: 'limit',
-      output: this.vitals.lastWords,
+      output: this.#line.vitals.lastWords,
       error,
       work: null,
     });
     return true;
   }
 
-  async #cancel(why: string): Promise<void> {
-    await this.#agent?.stop(why);
-    await this.#settle(cancelled(why));
-  }
-
-  async #fault(): Promise<void> {
-    const error = this.#failure ?? { class: 'crash' as const, message: `the agent is gone: ${this.#exited}` };
-    await this.#agent?.stop(error.message);
+  async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {
+    await this.#line.stop(error.message);
     await this.#decideHeld((tx, run, task) => fault(tx, this.#context, task, run, error));
     this.#finish();
   }
 
   async #watch(): Promise<void> {
-    if (silenceDue(this.#context, this.vitals))
-      await watchSilence(this.#context, this.vitals, (act) => this.#decideHeld(act));
+    const { vitals } = this.#line;
+    if (silenceDue(this.#context, vitals))
+      await watchSilence(this.#context, vitals, (act) => this.#decideHeld(act));
   }
 
-  async #settle(ending: Parameters<typeof settle>[4]): Promise<void> {
-    const work =
+  /** Stops the agent, takes what it leaves, and ends the run. */
+  async #settle(ending: Ending): Promise<void> {
+    await this.#line.stop(ending.output);
+    const left =
       this.#task && this.#run ? await this.#context.workspaces?.collect(this.#task, this.#run.id) : null;
-    await this.#decideHeld((tx, run, task) =>
-      settle(tx, this.#context, task, run, {
-        ...ending,
-        work: work ? { ...work, files: [...work.files] } : null,
-      }),
-    );
+    const work = left ? { ...left, files: [...left.files] } : null;
+    await this.#decideHeld((tx, run, task) => settle(tx, this.#context, task, run, { ...ending, work }));
     this.#finish();
   }
 
   /** Every write about the run: only while it is open and the epoch is ours. */
-  async #decideHeld<T>(
-    act: (tx: Parameters<Parameters<typeof decide>[1]>[0], run: Run, task: Task) => Promise<T>,
-  ): Promise<T | null> {
+  async #decideHeld<T>(act: (tx: Tx, run: Run, task: Task) => Promise<T>): Promise<T | null> {
     const mine = this.#run;
     if (!mine) return null;
     return decide(this.#context, async (tx) => {
@@ -520,15 +385,16 @@ export class WorkerRun implements Taker {
 
   async #stop(reason: string): Promise<void> {
     this.#phase = 'stopping';
-    await this.#agent?.stop(reason);
+    await this.#line.stop(reason);
     this.#finish();
   }
 
   #finish(): void {
     if (this.#phase === 'done') return;
     this.#phase = 'done';
+    this.#line.turn = null;
+    this.#stepper.close();
     this.#cancelRetry?.();
-    this.#turn = null;
     this.#leaveDesk?.();
     this.#hooks.done(this);
   }

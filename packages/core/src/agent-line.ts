@@ -1,0 +1,154 @@
+import type { ErrorClass, Message } from '@reveille/protocol';
+import type { Context } from './context.ts';
+import { Vitals, type Alert } from './health.ts';
+import type { Agent, Executor, ExecutorEvent, Seen, StartSpec, TurnInput } from './ports/executor.ts';
+
+const HISTORY_MS = 30_000;
+
+/**
+ * One live agent, and what it said that has not been dealt with yet. Nothing here waits or writes: whoever holds the
+ * line takes what is pending when the store can take it, and clears it when the store has.
+ */
+export class AgentLine {
+  readonly vitals: Vitals;
+  readonly #context: Context;
+  readonly #poke: () => void;
+  #agent: Agent | null = null;
+  #open = true;
+  /** The number of the open turn. */
+  turn: number | null = null;
+  /** Messages are in its hands that no sign of life has followed yet; then one has. */
+  unread = false;
+  signed = false;
+  started: { readonly identity: string | null; readonly resume: string | null } | null = null;
+  turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
+  failure: { readonly class: ErrorClass; readonly message: string } | null = null;
+  usage: { readonly id: string; readonly tokens: number; readonly usd: number }[] = [];
+  alerts: Alert[] = [];
+  /** What it was offered during the turn and did not take. */
+  refused: Message[] = [];
+  steering = false;
+  readonly #usageSeen = new Set<string>();
+
+  constructor(context: Context, poke: () => void) {
+    this.#context = context;
+    this.#poke = poke;
+    this.vitals = new Vitals(context.clock.mono());
+  }
+
+  start(executor: Executor, spec: Omit<StartSpec, 'report'>): void {
+    try {
+      this.#agent = executor.start({ ...spec, report: (event) => this.#hear(event) });
+    } catch (error) {
+      this.failure = { class: 'invalid', message: `could not be started: ${String(error)}` };
+    }
+  }
+
+  #hear(event: ExecutorEvent): void {
+    if (!this.#open) return;
+    const { clock, settings } = this.#context;
+    this.alerts.push(...this.vitals.hear(event, clock.mono(), settings));
+    switch (event.type) {
+      case 'started':
+        if (event.identity !== null || event.resume !== null) this.started = event;
+        break;
+      case 'output':
+      case 'tool_call':
+        if (this.unread) this.signed = true;
+        break;
+      case 'usage':
+        if (this.#usageSeen.has(event.id)) return;
+        this.#usageSeen.add(event.id);
+        this.usage.push(event);
+        break;
+      case 'turn_ended':
+        if (event.turn === this.turn) {
+          this.turnEnd = { lastWords: event.lastWords, interrupted: event.interrupted ?? false };
+        }
+        break;
+      case 'failed':
+        this.failure ??= { class: event.class, message: event.message };
+        break;
+      case 'exited':
+        this.failure ??= { class: 'crash', message: `the agent is gone: ${event.detail}` };
+        break;
+      case 'tool_end':
+      case 'file_touched':
+        break;
+      default:
+        event satisfies never;
+    }
+    if (this.#pending()) this.#poke();
+  }
+
+  #pending(): boolean {
+    if (this.signed || this.started || this.turnEnd || this.failure) return true;
+    return this.usage.length > 0 || this.alerts.length > 0;
+  }
+
+  /** A call arrived from the agent: whatever it had been given before, it has. */
+  sign(): void {
+    this.vitals.lastSign = this.#context.clock.mono();
+    this.vitals.alive = true;
+    if (!this.unread) return;
+    this.signed = true;
+    this.#poke();
+  }
+
+  handedOver(): void {
+    this.unread = true;
+    this.signed = false;
+  }
+
+  beginTurn(input: TurnInput, messages: number): void {
+    if (!this.#open) return;
+    this.turn = input.turn;
+    this.turnEnd = null;
+    this.#usageSeen.clear();
+    this.unread = messages > 0;
+    this.signed = false;
+    this.vitals.turnOpened(this.#context.clock.mono());
+    this.#agent?.turn(input);
+  }
+
+  endTurn(): void {
+    this.turn = null;
+    this.turnEnd = null;
+    this.unread = false;
+    this.signed = false;
+    this.vitals.turnEnded(this.#context.clock.mono());
+  }
+
+  /** Offers mail to the open turn. An agent that never answers must not keep anybody waiting, so nobody waits here. */
+  steer(input: TurnInput, messages: readonly Message[]): void {
+    this.handedOver();
+    this.steering = true;
+    const settled = (answer: 'taken' | 'refused' | undefined): void => {
+      this.steering = false;
+      if (answer !== 'taken') this.refused.push(...messages);
+      this.#poke();
+    };
+    Promise.resolve(this.#agent?.steer(input)).then(settled, () => settled('refused'));
+  }
+
+  interrupt(): void {
+    if (this.turn !== null) this.#agent?.interrupt();
+  }
+
+  /** Asks a resumed agent's history. One that does not say in time is one that cannot. */
+  seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    return new Promise((resolve) => {
+      const giveUp = this.#context.clock.after(HISTORY_MS, () => resolve(new Map()));
+      const answer = (seen: ReadonlyMap<string, Seen> | undefined): void => {
+        giveUp();
+        resolve(seen ?? new Map());
+      };
+      Promise.resolve(this.#agent?.seen(ids)).then(answer, () => answer(undefined));
+    });
+  }
+
+  async stop(reason: string): Promise<void> {
+    this.#open = false;
+    await this.#agent?.stop(reason);
+  }
+}
