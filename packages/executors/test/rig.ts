@@ -1,6 +1,7 @@
 import { DEFAULTS, Engine, type Clock, type Random, type Settings } from '@reveille/core';
 import { openMemory } from '@reveille/stores';
 import type { Caller, Orchestrator, ReveilleEvent, SessionId, TaskId, TaskView } from '@reveille/protocol';
+import { expect } from 'vitest';
 import { scriptedExecutor, type ScriptedOptions } from '../src/index.ts';
 
 /** A clock that moves only when a test moves it, from timer to timer. */
@@ -22,6 +23,21 @@ export class FakeClock implements Clock {
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
+  }
+
+  /** The same time for one process: with it die the timers it set. */
+  ofProcess(): Clock & { die(): void } {
+    const cancels = new Set<() => void>();
+    const after = (ms: number, fire: () => void): (() => void) => {
+      const cancel = this.after(ms, () => {
+        cancels.delete(cancel);
+        fire();
+      });
+      cancels.add(cancel);
+      return cancel;
+    };
+    const die = (): void => cancels.forEach((cancel) => cancel());
+    return { now: () => this.now(), mono: () => this.mono(), after, die };
   }
 
   get timers(): number {
@@ -56,8 +72,7 @@ function counting(): Random {
 export interface Rig {
   readonly clock: FakeClock;
   readonly person: Orchestrator;
-  readonly world: ReturnType<typeof scriptedExecutor>['world'];
-  engine: Engine;
+  readonly agents: ReturnType<typeof scriptedExecutor>['world'];
   as(caller: Caller): Orchestrator;
   view(task: TaskId): Promise<TaskView>;
   events(type?: string): Promise<ReveilleEvent[]>;
@@ -65,7 +80,10 @@ export interface Rig {
   chat(): Promise<{ session: SessionId; calls: Orchestrator; mail: string[] }>;
   /** The engine dies where it is, and another one goes on with what it wrote. */
   restart(): Promise<void>;
-  stop(): Promise<void>;
+  /** A plan of one task for this agent. */
+  plan(agent: string): Promise<TaskId>;
+  /** Stops, and checks that nothing is left. */
+  end(): Promise<void>;
 }
 
 type RigOptions = Omit<ScriptedOptions, 'connect' | 'clock'> & { settings?: Partial<Settings> };
@@ -78,6 +96,7 @@ export async function rig(options: RigOptions = {}): Promise<Rig> {
   let backend = first;
   const connect = (caller: Caller): Orchestrator => made.engine.as(caller);
   const executor = scriptedExecutor({ ...options, clock, connect });
+  let life = clock.ofProcess();
   const newEngine = (): Engine => {
     const executors = {
       backends: () => ['scripted'],
@@ -90,7 +109,7 @@ export async function rig(options: RigOptions = {}): Promise<Rig> {
     return new Engine({
       store: backend.store,
       dispatch: backend.dispatch,
-      clock,
+      clock: life,
       random,
       executors,
       agents,
@@ -99,22 +118,22 @@ export async function rig(options: RigOptions = {}): Promise<Rig> {
     });
   };
   const made = { engine: newEngine() };
+  const person = (): Orchestrator => made.engine.as({ kind: 'person', name: 'ann' });
   await made.engine.start();
   return {
     clock,
-    world: executor.world,
-    get engine() {
-      return made.engine;
+    agents: executor.world,
+    get person() {
+      return person();
     },
-    person: made.engine.as({ kind: 'person', name: 'ann' }),
     as: connect,
-    view: (task) => made.engine.as({ kind: 'person', name: 'ann' }).getTask(task),
+    view: (task) => person().getTask(task),
     async events(type) {
       const all = await backend.store.events(0, 10_000);
       return all.filter((event) => type === undefined || event.type === type);
     },
     async chat() {
-      const { id } = await made.engine.as({ kind: 'person', name: 'ann' }).openSession('chat', 'ann');
+      const { id } = await person().openSession('chat', 'ann');
       const calls = made.engine.as({ kind: 'session', session: id });
       const mail: string[] = [];
       await calls.attach(id, async (deliveries) => void mail.push(...deliveries.map(({ text }) => text)));
@@ -122,10 +141,25 @@ export async function rig(options: RigOptions = {}): Promise<Rig> {
     },
     async restart() {
       backend.crash();
+      life.die();
+      life = clock.ofProcess();
       backend = openMemory({ clock, memory });
       made.engine = newEngine();
       await made.engine.start();
     },
-    stop: () => made.engine.stop(),
+    async plan(agent) {
+      const { tasks } = await person().savePlan(
+        { name: 'test', tasks: [{ id: 'one', prompt: 'the task', agent }] },
+        { start: true },
+      );
+      const [task] = tasks;
+      if (!task) throw new Error('the plan has no task');
+      return task.task.id;
+    },
+    async end() {
+      await made.engine.stop();
+      expect(executor.world.lives.size, 'agents left alive').toBe(0);
+      expect(clock.timers, 'timers left').toBe(0);
+    },
   };
 }
