@@ -1,5 +1,6 @@
 import {
   ReveilleError,
+  isStoreError,
   isTerminal,
   type AwaitResult,
   type Caller,
@@ -31,6 +32,11 @@ interface Taken {
   readonly messages: Message[];
   readonly open: TaskId[];
   readonly why: AwaitResult['why'];
+}
+
+interface WaitOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Room {
@@ -67,7 +73,7 @@ export async function awaitTasks(
   room: Room,
   caller: Caller,
   wanted: Wanted,
-  options: { timeoutMs: number; signal?: AbortSignal | undefined },
+  options: WaitOptions,
 ): Promise<AwaitResult> {
   const { context } = room;
   const first = await decide(context, (tx) => tryTake(tx, context, caller, wanted, options.timeoutMs <= 0));
@@ -89,63 +95,22 @@ export async function awaitTasks(
 }
 
 /** Sits at the session's desk until a look is satisfied. */
-async function wait(
-  room: Room,
-  caller: Caller,
-  wanted: Wanted,
-  options: { timeoutMs: number; signal?: AbortSignal | undefined },
-): Promise<Taken> {
+async function wait(room: Room, caller: Caller, wanted: Wanted, options: WaitOptions): Promise<Taken> {
   const { context, mailroom } = room;
   await decide(context, (tx) => setWaiting(tx, caller, true));
-  const unblock = room.blocked(caller);
-  const cleanups: (() => void)[] = [unblock];
+  const call = new WaitingCall(context, caller, wanted);
+  const timeUp = (): void => {
+    call.over = true;
+    mailroom.wake(wanted.session);
+  };
+  const cleanups = [room.blocked(caller), mailroom.sit(wanted.session, 'call', call)];
+  cleanups.push(context.clock.after(options.timeoutMs, timeUp));
+  options.signal?.addEventListener('abort', timeUp, { once: true });
+  cleanups.push(() => options.signal?.removeEventListener('abort', timeUp));
+  if (options.signal?.aborted) timeUp();
+  mailroom.wake(wanted.session);
   try {
-    return await new Promise<Taken>((resolve, reject) => {
-      let over = false;
-      let answered = false;
-      const taker: Taker = {
-        wants: (message) =>
-          !answered &&
-          message.task !== null &&
-          wanted.tasks.has(message.task) &&
-          (ENDS.has(message.kind) || NEEDS.has(message.kind)),
-        close: () => {
-          answered = true;
-          reject(
-            new ReveilleError(
-              'stopping',
-              'The engine is stopping; what the call waited for will come by mail.',
-            ),
-          );
-        },
-        look: async () => {
-          if (answered) return;
-          try {
-            const taken = await decide(context, (tx) => tryTake(tx, context, caller, wanted, over));
-            if (!taken) return;
-            answered = true;
-            resolve(taken);
-          } catch (error) {
-            // A store that fails is looked at again; a caller that is stale never will be answered.
-            if (error instanceof ReveilleError && error.code.startsWith('store_')) return;
-            answered = true;
-            reject(error as Error);
-          }
-        },
-      };
-      cleanups.push(mailroom.sit(wanted.session, 'call', taker));
-      const finish = (): void => {
-        over = true;
-        mailroom.wake(wanted.session);
-      };
-      cleanups.push(context.clock.after(options.timeoutMs, finish));
-      if (options.signal) {
-        options.signal.addEventListener('abort', finish, { once: true });
-        cleanups.push(() => options.signal?.removeEventListener('abort', finish));
-        if (options.signal.aborted) finish();
-      }
-      mailroom.wake(wanted.session);
-    });
+    return await call.answer;
   } finally {
     for (const cleanup of cleanups) cleanup();
     await decide(context, (tx) => setWaiting(tx, caller, false)).catch((error: unknown) => {
@@ -154,6 +119,59 @@ async function wait(
         error: String(error),
       });
     });
+  }
+}
+
+class WaitingCall implements Taker {
+  readonly answer: Promise<Taken>;
+  /** The time is up: the next look answers with what there is. */
+  over = false;
+  readonly #context: Context;
+  readonly #caller: Caller;
+  readonly #wanted: Wanted;
+  #answered = false;
+  #resolve: (taken: Taken) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(context: Context, caller: Caller, wanted: Wanted) {
+    this.#context = context;
+    this.#caller = caller;
+    this.#wanted = wanted;
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  wants(message: Message): boolean {
+    if (this.#answered || !message.task || !this.#wanted.tasks.has(message.task)) return false;
+    return ENDS.has(message.kind) || NEEDS.has(message.kind);
+  }
+
+  async look(): Promise<void> {
+    if (this.#answered) return;
+    try {
+      const taken = await decide(this.#context, (tx) =>
+        tryTake(tx, this.#context, this.#caller, this.#wanted, this.over),
+      );
+      if (!taken) return;
+      this.#answered = true;
+      this.#resolve(taken);
+    } catch (error) {
+      // A store that fails is looked at again; a caller that is stale will never be answered.
+      if (!isStoreError(error)) this.#fail(error);
+    }
+  }
+
+  close(): void {
+    this.#fail(
+      new ReveilleError('stopping', 'The engine is stopping; what the call waited for will come by mail.'),
+    );
+  }
+
+  #fail(error: unknown): void {
+    this.#answered = true;
+    this.#reject(error);
   }
 }
 

@@ -1,19 +1,12 @@
-import {
-  type Caller,
-  type Message,
-  type Orchestrator,
-  type Request,
-  type SessionId,
-} from '@reveille/protocol';
+import { type Caller, type Orchestrator, type Request, type SessionId } from '@reveille/protocol';
 import { Gate, type Context, type Ports } from './context.ts';
 import { decide } from './decide.ts';
-import { deliveredMessages, giveBack, markRead } from './mailbox.ts';
+import { Host } from './host.ts';
+import { deliveredMessages, giveBack } from './mailbox.ts';
 import { Mailroom } from './mailroom.ts';
 import { orchestratorFor } from './orchestrator.ts';
 import { LEASE } from './ports/dispatch.ts';
 import { passOn } from './requests.ts';
-import { Scheduler } from './scheduler.ts';
-import { WorkerRun } from './worker-run.ts';
 
 const TICK_MS = 1_000;
 const SWEEP_LIMIT = 1_000;
@@ -24,10 +17,7 @@ const SWEEP_LIMIT = 1_000;
  */
 export class Engine {
   readonly context: Context;
-  readonly mailroom: Mailroom;
-  readonly scheduler: Scheduler;
-  /** What calls of sessions without a run have been answered with and not yet shown to have arrived. */
-  readonly #inHands = new Map<SessionId, Message[]>();
+  readonly host: Host;
   readonly #requestsSeen = new Map<string, number>();
   #cancelTick: (() => void) | null = null;
   #unsubscribe: (() => void) | null = null;
@@ -36,22 +26,22 @@ export class Engine {
   #stopped = false;
 
   constructor(ports: Ports) {
-    this.mailroom = new Mailroom(
+    const mailroom = new Mailroom(
       (session) => this.#adopt(session),
       (session, error) =>
         this.#log('a look at the mailbox failed; the sweep looks again', error, { session }),
     );
     const wake = (sessions: Iterable<SessionId>): void => {
       if (this.#stopped) return;
-      for (const session of sessions) this.mailroom.wake(session);
+      for (const session of sessions) mailroom.wake(session);
     };
     this.context = { ...ports, gate: new Gate(), wake };
-    this.scheduler = new Scheduler(this.context, this.mailroom);
+    this.host = new Host(this.context, mailroom);
   }
 
   /** Every operation, as this caller may use it. Whoever calls `as` has checked the credential. */
   as(caller: Caller): Orchestrator {
-    return orchestratorFor(this, caller);
+    return orchestratorFor(this.host, caller);
   }
 
   /** Goes on with whatever an earlier life was doing. Until the store answers, nothing is claimed. */
@@ -61,15 +51,15 @@ export class Engine {
     this.#unsubscribe = this.context.store.onHint((sessions) => this.context.wake(sessions as SessionId[]));
     await this.#sweep(true);
     this.#schedule();
-    this.scheduler.kick();
+    this.host.scheduler.kick();
   }
 
   /** Stops claiming, stops the agents, leaves their runs to a later life. */
   async stop(): Promise<void> {
     this.#cancelTick?.();
     this.#unsubscribe?.();
-    this.mailroom.close();
-    await this.scheduler.drain();
+    this.host.mailroom.close();
+    await this.host.scheduler.drain();
     this.#stopped = true;
   }
 
@@ -80,8 +70,8 @@ export class Engine {
   #tick(): void {
     this.#schedule();
     this.#ticks++;
-    this.scheduler.tick();
-    if ((this.#ticks * TICK_MS) % LEASE.renewEveryMs === 0) void this.scheduler.renew();
+    this.host.scheduler.tick();
+    if ((this.#ticks * TICK_MS) % LEASE.renewEveryMs === 0) void this.host.scheduler.renew();
     if ((this.#ticks * TICK_MS) % this.context.settings.sweepEveryMs === 0) void this.#sweep(false);
   }
 
@@ -137,47 +127,11 @@ export class Engine {
 
   #adopt(session: SessionId): void {
     if (this.#stopped) return;
-    this.scheduler
+    this.host.scheduler
       .adopt(session)
       .catch((error: unknown) =>
         this.#log('mail for a parked worker; the sweep looks again', error, { session }),
       );
-  }
-
-  // What follows keeps track of whether callers live.
-
-  workerOf(caller: Caller): WorkerRun | null {
-    if (caller.kind !== 'worker') return null;
-    const holder = this.mailroom.holder(caller.session);
-    return holder instanceof WorkerRun && holder.runId === caller.run ? holder : null;
-  }
-
-  /** A call arrived: whatever its session was given before, it has (MBX3). */
-  async alive(caller: Caller): Promise<void> {
-    if (caller.kind === 'worker') return this.workerOf(caller)?.sign();
-    if (caller.kind === 'person') return;
-    const messages = this.#inHands.get(caller.session);
-    if (!messages) return;
-    this.#inHands.delete(caller.session);
-    await decide(this.context, async (tx) => {
-      for (const { id } of messages) markRead(tx, [await tx.need('message', id)]);
-    });
-  }
-
-  handedOver(caller: Caller, messages: readonly Message[]): void {
-    if (messages.length === 0) return;
-    if (caller.kind === 'worker') this.workerOf(caller)?.handedOver();
-    if (caller.kind === 'session')
-      this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
-  }
-
-  /** The connection of a session broke: what it was answered with last may not have arrived. */
-  async disconnected(session: SessionId): Promise<void> {
-    const messages = this.#inHands.get(session) ?? [];
-    this.#inHands.delete(session);
-    await decide(this.context, async (tx) => {
-      for (const { id } of messages) giveBack(tx, [await tx.need('message', id)], 'unknown');
-    });
   }
 
   #log(message: string, error: unknown, data: Record<string, unknown>): void {

@@ -1,8 +1,9 @@
 import type { Message, SessionId } from '@reveille/protocol';
+import { Stepper } from './stepper.ts';
 
 /** Something at a session that may take its mail: a waiting call, its worker run, an attached receiver. */
 export interface Taker {
-  /** Looks at the mailbox and takes what is its to take. Must not throw for a store that fails: it is woken again. */
+  /** Looks at the mailbox and takes what is its to take. */
   look(): Promise<void>;
   /** A message it is waiting for: nobody behind it in the line should take it. */
   wants?(message: Message): boolean;
@@ -10,44 +11,23 @@ export interface Taker {
   close?(): void;
 }
 
-/**
- * Per session a small machine: nobody looks, somebody looks, somebody looks and will once more. A wake only ever
- * asks for a look; several become one; one that comes during a look makes another follow, so none is missed.
- * Calls look first, in the order they came, then whoever holds the session.
- */
-class Desk {
-  readonly calls = new Set<Taker>();
-  holder: Taker | null = null;
-  #looking = false;
-  #again = false;
-
-  async look(): Promise<void> {
-    this.#again = true;
-    if (this.#looking) return;
-    this.#looking = true;
-    try {
-      while (this.#again) {
-        this.#again = false;
-        for (const taker of [...this.calls]) await taker.look();
-        await this.holder?.look();
-      }
-    } finally {
-      this.#looking = false;
-    }
-  }
-
-  get empty(): boolean {
-    return this.calls.size === 0 && this.holder === null;
-  }
+/** A session's place: calls look first, in the order they came, then whoever holds the session. */
+interface Desk {
+  readonly calls: Set<Taker>;
+  holder: Taker | null;
+  readonly looks: Stepper;
 }
 
-/** Who is at which mailbox, on this host. All of it is in memory: what it forgets, the sweep finds again. */
+/**
+ * Who is at which mailbox, on this host. A wake asks for a look; see Stepper for why none is missed. All of it is in
+ * memory: what it forgets, the sweep finds again.
+ */
 export class Mailroom {
   readonly #desks = new Map<SessionId, Desk>();
   readonly #orphan: (session: SessionId) => void;
   readonly #failed: (session: SessionId, error: unknown) => void;
 
-  /** `orphan` is told of a wake for a session nobody here looks after. */
+  /** `orphan` is told of a wake for a session that nobody here holds. */
   constructor(orphan: (session: SessionId) => void, failed: (session: SessionId, error: unknown) => void) {
     this.#orphan = orphan;
     this.#failed = failed;
@@ -56,35 +36,44 @@ export class Mailroom {
   wake(session: SessionId): void {
     const desk = this.#desks.get(session);
     if (!desk?.holder) this.#orphan(session);
-    desk?.look().catch((error: unknown) => this.#failed(session, error));
+    desk?.looks.poke();
   }
 
   sit(session: SessionId, role: 'call' | 'holder', taker: Taker): () => void {
-    let desk = this.#desks.get(session);
-    if (!desk) this.#desks.set(session, (desk = new Desk()));
-    const own = desk;
-    if (role === 'call') own.calls.add(taker);
-    else own.holder = taker;
+    const desk = this.#desks.get(session) ?? this.#open(session);
+    if (role === 'call') desk.calls.add(taker);
+    else desk.holder = taker;
     return () => {
-      own.calls.delete(taker);
+      desk.calls.delete(taker);
       // Only its own place: a successor may sit there by now (B29e).
-      if (own.holder === taker) own.holder = null;
-      if (own.empty && this.#desks.get(session) === own) this.#desks.delete(session);
+      if (desk.holder === taker) desk.holder = null;
+      if (desk.calls.size === 0 && !desk.holder && this.#desks.get(session) === desk)
+        this.#desks.delete(session);
     };
+  }
+
+  #open(session: SessionId): Desk {
+    const look = async (): Promise<void> => {
+      for (const call of desk.calls) await call.look();
+      await desk.holder?.look();
+    };
+    const looks = new Stepper(look, (error) => this.#failed(session, error));
+    const desk: Desk = { calls: new Set(), holder: null, looks };
+    this.#desks.set(session, desk);
+    return desk;
   }
 
   holder(session: SessionId): Taker | null {
     return this.#desks.get(session)?.holder ?? null;
   }
 
-  close(): void {
-    for (const desk of this.#desks.values()) for (const call of desk.calls) call.close?.();
-  }
-
   /** Whether a call that is waiting at this session wants the message for itself. */
   wanted(session: SessionId, message: Message): boolean {
-    const calls = this.#desks.get(session)?.calls ?? [];
-    for (const call of calls) if (call.wants?.(message)) return true;
+    for (const call of this.#desks.get(session)?.calls ?? []) if (call.wants?.(message)) return true;
     return false;
+  }
+
+  close(): void {
+    for (const desk of this.#desks.values()) for (const call of desk.calls) call.close?.();
   }
 }

@@ -67,7 +67,7 @@ export class Scheduler {
       done: (run: WorkerRun) => {
         if (this.#runs.get(task) === run) this.#runs.delete(task);
         this.kick();
-        const session = run.session;
+        const session = run.run?.session;
         // Mail that came while it was leaving finds nobody at the desk.
         if (session && run.leftOpen) this.#mailroom.wake(session);
       },

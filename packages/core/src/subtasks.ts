@@ -3,11 +3,10 @@ import {
   type AgentType,
   type Session,
   type SessionId,
-  type SpawnInput,
+  type ParsedSpawn,
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import type { z } from 'zod';
 import { draw, openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
@@ -15,7 +14,6 @@ import { offerTask } from './offers.ts';
 import { workerSession } from './plans.ts';
 import type { Tx } from './tx.ts';
 
-export type ParsedSpawn = z.infer<typeof SpawnInput>;
 export interface Spawned {
   readonly task: TaskId;
   readonly warning?: string;

@@ -1,5 +1,4 @@
-import { ReveilleError, isTerminal, type ReviewInput, type Session, type Task } from '@reveille/protocol';
-import type { z } from 'zod';
+import { ReveilleError, isTerminal, type ParsedReview, type Session, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { makeReady, unblockDependents } from './graph.ts';
 import { enqueue, reviveMailbox } from './mailbox.ts';
@@ -65,12 +64,7 @@ async function approve(tx: Tx, context: Context, task: Task): Promise<void> {
 }
 
 /** PLN8: approved, or back to the same worker with what is to be changed, or rejected. */
-export async function review(
-  tx: Tx,
-  context: Context,
-  input: z.infer<typeof ReviewInput>,
-  by: string,
-): Promise<void> {
+export async function review(tx: Tx, context: Context, input: ParsedReview, by: string): Promise<void> {
   const task = await tx.need('task', input.task);
   if (task.state !== 'review')
     throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}, not in review.`);

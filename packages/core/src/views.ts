@@ -1,4 +1,13 @@
-import { isTerminal, type Run, type Task, type TaskView, type WorkerState } from '@reveille/protocol';
+import {
+  ReveilleError,
+  isTerminal,
+  type PlanId,
+  type PlanView,
+  type Run,
+  type Task,
+  type TaskView,
+  type WorkerState,
+} from '@reveille/protocol';
 import type { Store } from './ports/store.ts';
 
 /** What a person is shown of a task: derived from its records, never stored. */
@@ -14,4 +23,13 @@ export function workerState(task: Task, run: Run | null): WorkerState {
     return run && task.state === 'review' ? 'idle' : 'created';
   if (run.paused) return 'paused';
   return run.turn ? 'running' : 'idle';
+}
+
+export async function viewPlan(store: Store, id: PlanId): Promise<PlanView> {
+  const plan = await store.get('plan', id);
+  if (!plan) throw new ReveilleError('not_found', `There is no plan ${id}.`);
+  const tasks = await store.find('task', { list: 'byPlan', equal: [id] });
+  const view = { plan: plan.doc, tasks: await Promise.all(tasks.map((row) => viewTask(store, row.doc))) };
+  await store.barrier();
+  return view;
 }

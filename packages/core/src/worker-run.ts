@@ -1,12 +1,4 @@
-import {
-  isStoreError,
-  type Message,
-  type Run,
-  type RunId,
-  type SessionId,
-  type Task,
-  type TaskId,
-} from '@reveille/protocol';
+import { isStoreError, type Message, type Run, type Task, type TaskId } from '@reveille/protocol';
 import { AgentLine } from './agent-line.ts';
 import { turnText } from './briefing.ts';
 import { wallLimit } from './budget.ts';
@@ -87,12 +79,8 @@ export class WorkerRun implements Taker {
     return this.#phase === 'starting' || (this.#line.turn !== null && this.#blockedCalls === 0);
   }
 
-  get runId(): RunId | null {
-    return this.#run?.id ?? null;
-  }
-
-  get session(): SessionId | null {
-    return this.#task?.session ?? null;
+  get run(): Run | null {
+    return this.#run;
   }
 
   /** Whether there may be more for somebody to do: it left a run that is still open. */

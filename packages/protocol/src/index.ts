@@ -6,6 +6,7 @@ export * from './ids.ts';
 export * from './json-schema.ts';
 export * from './message.ts';
 export * from './orchestrator.ts';
+export * from './parse.ts';
 export * from './plan.ts';
 export * from './request.ts';
 export * from './run.ts';

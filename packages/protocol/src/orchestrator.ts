@@ -30,6 +30,7 @@ export const SpawnInput = z.strictObject({
   budget: BudgetLimits.optional(),
 });
 export type SpawnInput = z.input<typeof SpawnInput>;
+export type ParsedSpawn = z.output<typeof SpawnInput>;
 
 export const AwaitInput = z.strictObject({
   taskIds: z.array(TaskId).min(1).max(10_000),
@@ -47,6 +48,7 @@ export const ReportInput = z.strictObject({
   giveUpChildren: z.boolean().default(false),
 });
 export type ReportInput = z.input<typeof ReportInput>;
+export type ParsedReport = z.output<typeof ReportInput>;
 
 export const NotifyInput = z.strictObject({
   type: z.enum(['progress', 'question', 'approval_request', 'error', 'info']),
@@ -55,6 +57,7 @@ export const NotifyInput = z.strictObject({
   key: z.string().min(1).max(LENGTHS.name).optional(),
 });
 export type NotifyInput = z.input<typeof NotifyInput>;
+export type ParsedNotify = z.output<typeof NotifyInput>;
 
 export const AddTaskInput = PlanTaskInput;
 export type AddTaskInput = z.input<typeof PlanTaskInput>;
@@ -114,6 +117,7 @@ export const ReviewInput = z.strictObject({
   comment: text.default(''),
 });
 export type ReviewInput = z.input<typeof ReviewInput>;
+export type ParsedReview = z.output<typeof ReviewInput>;
 
 export const AnswerInput = z.strictObject({ request: RequestId, answer: text });
 export type AnswerInput = z.input<typeof AnswerInput>;

@@ -1,6 +1,8 @@
 import {
   PlanTaskInput,
   ReveilleError,
+  invalidInput,
+  parseInput,
   type Caller,
   type Orchestrator,
   type Plan,
@@ -9,13 +11,12 @@ import {
 } from '@reveille/protocol';
 import { checkCaller, nameOf, sessionOf } from '../authority.ts';
 import { decide } from '../decide.ts';
-import type { Engine } from '../engine.ts';
+import type { Host } from '../host.ts';
 import { checkPlan, resolveAgent } from '../plan-rules.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan, startPlan } from '../plans.ts';
 import { personSession } from '../sessions.ts';
 import type { Tx } from '../tx.ts';
-import { viewTask } from '../views.ts';
-import { invalid, parse } from './parse.ts';
+import { viewPlan, viewTask } from '../views.ts';
 
 type PlanOperations = Pick<
   Orchestrator,
@@ -29,23 +30,16 @@ type PlanOperations = Pick<
   | 'listPlans'
 >;
 
-export function planOperations(engine: Engine, caller: Caller): PlanOperations {
-  const { context } = engine;
+export function planOperations(host: Host, caller: Caller): PlanOperations {
+  const { context } = host;
   const { store } = context;
   const wish = (why?: string) => ({ by: nameOf(caller), why: why ?? 'cancelled by request' });
 
-  async function getPlan(id: PlanId): Promise<PlanView> {
-    const plan = await store.get('plan', id);
-    if (!plan) throw new ReveilleError('not_found', `There is no plan ${id}.`);
-    const tasks = await store.find('task', { list: 'byPlan', equal: [id] });
-    const view = { plan: plan.doc, tasks: await Promise.all(tasks.map((row) => viewTask(store, row.doc))) };
-    await store.barrier();
-    return view;
-  }
+  const getPlan = (id: PlanId): Promise<PlanView> => viewPlan(store, id);
 
   /** Changes a plan the caller may change, and answers with what became of it. */
   async function change(id: PlanId, act: (tx: Tx, plan: Plan) => Promise<unknown>): Promise<Plan> {
-    await engine.alive(caller);
+    await host.alive(caller);
     await decide(context, async (tx) => {
       await checkCaller(tx, caller);
       const plan = await tx.need('plan', id);
@@ -58,8 +52,8 @@ export function planOperations(engine: Engine, caller: Caller): PlanOperations {
   return {
     async savePlan(input, options = {}) {
       const checked = checkPlan(context, input);
-      if ('problems' in checked) throw invalid(checked.problems);
-      await engine.alive(caller);
+      if ('problems' in checked) throw invalidInput(checked.problems);
+      await host.alive(caller);
       const id = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
@@ -70,11 +64,11 @@ export function planOperations(engine: Engine, caller: Caller): PlanOperations {
     },
 
     async addPlanTask(id, input) {
-      const task = parse(PlanTaskInput, input);
+      const task = parseInput(PlanTaskInput, input);
       const agent = resolveAgent(context, task.agent);
       if ('problem' in agent)
         throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
-      await engine.alive(caller);
+      await host.alive(caller);
       const added = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
         const plan = await tx.need('plan', id);

@@ -1,6 +1,6 @@
 import { ReveilleError, type Caller, type Orchestrator, type SessionId } from '@reveille/protocol';
 import { decide } from '../decide.ts';
-import type { Engine } from '../engine.ts';
+import type { Host } from '../host.ts';
 import { AttachedReceiver } from '../receiver.ts';
 import { endSession, openSession } from '../sessions.ts';
 
@@ -9,8 +9,8 @@ type SessionOperations = Pick<
   'openSession' | 'endSession' | 'attach' | 'mailbox' | 'inbox' | 'events'
 >;
 
-export function sessionOperations(engine: Engine, caller: Caller): SessionOperations {
-  const { context } = engine;
+export function sessionOperations(host: Host, caller: Caller): SessionOperations {
+  const { context } = host;
   const { store } = context;
 
   /** A session's mail is its own, and a person's to see. */
@@ -35,12 +35,12 @@ export function sessionOperations(engine: Engine, caller: Caller): SessionOperat
         if (row.state === 'ended') throw new ReveilleError('wrong_state', `Session ${session} has ended.`);
       });
       const receiver = new AttachedReceiver(context, session, receive);
-      const leave = engine.mailroom.sit(session, 'holder', receiver);
-      engine.mailroom.wake(session);
+      const leave = host.mailroom.sit(session, 'holder', receiver);
+      host.mailroom.wake(session);
       return async () => {
         receiver.disconnect();
         leave();
-        await engine.disconnected(session);
+        await host.disconnected(session);
       };
     },
     async mailbox(session) {

@@ -2,6 +2,7 @@ import {
   ReveilleError,
   ReviewInput,
   isTerminal,
+  parseInput,
   type Caller,
   type Orchestrator,
   type StopScope,
@@ -12,7 +13,7 @@ import {
 import { checkMayAct, nameOf } from '../authority.ts';
 import { openBudget } from '../budget.ts';
 import { decide } from '../decide.ts';
-import type { Engine } from '../engine.ts';
+import type { Host } from '../host.ts';
 import { enqueue } from '../mailbox.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find } from '../ports/store.ts';
@@ -21,7 +22,6 @@ import { cancel, complete, retry, review } from '../task-acts.ts';
 import { moveTask } from '../task-table.ts';
 import type { Tx } from '../tx.ts';
 import { viewTask } from '../views.ts';
-import { parse } from './parse.ts';
 
 type TaskOperations = Pick<
   Orchestrator,
@@ -39,8 +39,8 @@ type TaskOperations = Pick<
   | 'stop'
 >;
 
-export function taskOperations(engine: Engine, caller: Caller): TaskOperations {
-  const { context } = engine;
+export function taskOperations(host: Host, caller: Caller): TaskOperations {
+  const { context } = host;
   const { store } = context;
   const by = nameOf(caller);
 
@@ -54,7 +54,7 @@ export function taskOperations(engine: Engine, caller: Caller): TaskOperations {
 
   /** Acts on a task the caller may act on, and answers with what became of it. */
   async function act(id: TaskId, change: (tx: Tx, task: Task) => Promise<unknown>): Promise<TaskView> {
-    await engine.alive(caller);
+    await host.alive(caller);
     await decide(context, async (tx) => {
       const task = await tx.need('task', id);
       await checkMayAct(tx, caller, task);
@@ -80,14 +80,14 @@ export function taskOperations(engine: Engine, caller: Caller): TaskOperations {
       act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
     retryTask: (id) => act(id, (tx, task) => retry(tx, task)),
     async reviewTask(input) {
-      const parsed = parse(ReviewInput, input);
+      const parsed = parseInput(ReviewInput, input);
       return act(parsed.task, (tx) => review(tx, context, parsed, by));
     },
     pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
-    resumeWorker: (id) => act(id, (tx, task) => resume(tx, engine, task)),
+    resumeWorker: (id) => act(id, (tx, task) => resume(tx, host, task)),
     async interruptWorker(id) {
       const view = await act(id, async () => undefined);
-      engine.scheduler.runs.get(id)?.interrupt();
+      host.scheduler.runs.get(id)?.interrupt();
       return view;
     },
     async raiseBudget(node, limits) {
@@ -99,7 +99,7 @@ export function taskOperations(engine: Engine, caller: Caller): TaskOperations {
         tx.put('task', { ...task, budget: openBudget(tx, task.id, task.budget, limits) });
       });
     },
-    stop: (scope, why) => stopAll(engine, scope, { by, why }),
+    stop: (scope, why) => stopAll(host, scope, { by, why }),
   };
 }
 
@@ -118,11 +118,11 @@ async function pause(tx: Tx, task: Task): Promise<void> {
   if (!run.turn && task.state === 'running') moveTask(tx, task, 'waiting', { why: 'paused', on: 'paused' });
 }
 
-async function resume(tx: Tx, engine: Engine, task: Task): Promise<void> {
+async function resume(tx: Tx, host: Host, task: Task): Promise<void> {
   const run = task.run ? await tx.need('run', task.run) : null;
   if (!run?.paused) throw new ReveilleError('wrong_state', `Task ${task.id} is not paused.`);
   tx.put('run', { ...run, paused: false });
-  await enqueue(tx, engine.context, {
+  await enqueue(tx, host.context, {
     to: task.session,
     key: `resume:${run.id}:${run.turns}`,
     kind: 'resume',
@@ -134,11 +134,11 @@ async function resume(tx: Tx, engine: Engine, task: Task): Promise<void> {
 
 /** Everything in scope is cancelled, in as few changes as there are trees (LIM3). */
 async function stopAll(
-  engine: Engine,
+  host: Host,
   scope: StopScope,
   wish: { by: string; why: string },
 ): Promise<{ stopped: number }> {
-  const { context } = engine;
+  const { context } = host;
   const { store } = context;
   let stopped = 0;
   const stopTask = async (id: string): Promise<void> => {

@@ -1,0 +1,56 @@
+import type { Caller, Message, SessionId } from '@reveille/protocol';
+import type { Context } from './context.ts';
+import { decide } from './decide.ts';
+import { giveBack, markRead } from './mailbox.ts';
+import type { Mailroom } from './mailroom.ts';
+import { Scheduler } from './scheduler.ts';
+import { WorkerRun } from './worker-run.ts';
+
+/** What one host has in memory: who is at which mailbox, which runs it holds, and which of its callers live. */
+export class Host {
+  readonly context: Context;
+  readonly mailroom: Mailroom;
+  readonly scheduler: Scheduler;
+  /** What calls of sessions without a run have been answered with and not yet shown to have arrived. */
+  readonly #inHands = new Map<SessionId, Message[]>();
+
+  constructor(context: Context, mailroom: Mailroom) {
+    this.context = context;
+    this.mailroom = mailroom;
+    this.scheduler = new Scheduler(context, mailroom);
+  }
+
+  workerOf(caller: Caller): WorkerRun | null {
+    if (caller.kind !== 'worker') return null;
+    const holder = this.mailroom.holder(caller.session);
+    return holder instanceof WorkerRun && holder.run?.id === caller.run ? holder : null;
+  }
+
+  /** A call arrived: whatever its session was given before, it has (MBX3). */
+  async alive(caller: Caller): Promise<void> {
+    if (caller.kind === 'worker') return this.workerOf(caller)?.sign();
+    if (caller.kind === 'person') return;
+    const messages = this.#inHands.get(caller.session);
+    if (!messages) return;
+    this.#inHands.delete(caller.session);
+    await decide(this.context, async (tx) => {
+      for (const { id } of messages) markRead(tx, [await tx.need('message', id)]);
+    });
+  }
+
+  handedOver(caller: Caller, messages: readonly Message[]): void {
+    if (messages.length === 0) return;
+    if (caller.kind === 'worker') this.workerOf(caller)?.handedOver();
+    if (caller.kind === 'session')
+      this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
+  }
+
+  /** The connection of a session broke: what it was answered with last may not have arrived. */
+  async disconnected(session: SessionId): Promise<void> {
+    const messages = this.#inHands.get(session) ?? [];
+    this.#inHands.delete(session);
+    await decide(this.context, async (tx) => {
+      for (const { id } of messages) giveBack(tx, [await tx.need('message', id)], 'unknown');
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import {
+  ReportInput,
+  ReveilleError,
+  checkJsonSchema,
+  parseInput,
+  type Caller,
+  type Orchestrator,
+  type ParsedReport,
+  type ReportResult,
+} from '@reveille/protocol';
+import { staleness } from '../authority.ts';
+import { deliveries } from '../briefing.ts';
+import { takenBy } from '../calls.ts';
+import { decide } from '../decide.ts';
+import type { Host } from '../host.ts';
+import { queuedMessages, take } from '../mailbox.ts';
+import { cancelTree, settle } from '../settle.ts';
+import type { Tx } from '../tx.ts';
+
+type WorkerCaller = Extract<Caller, { kind: 'worker' }>;
+type Work = Awaited<ReturnType<typeof collect>>;
+type Reported = { stale: string } | { result: ReportResult } | { unread: ReturnType<typeof take> };
+
+/** SUB6: the report ends the run, unless children are open or their ends unread. A late one is refused and recorded. */
+export function reporting(host: Host, caller: Caller): Pick<Orchestrator, 'reportCompletion'> {
+  const { context } = host;
+  return {
+    async reportCompletion(input) {
+      const report = parseInput(ReportInput, input);
+      if (caller.kind !== 'worker') {
+        throw new ReveilleError('not_allowed', 'Only a worker can report the completion of its task.');
+      }
+      const work = await collect(host, caller);
+      // No sign of life is recorded apart: the change that settles the run reads what the worker was given.
+      const outcome = await decide(context, (tx) => conclude(tx, host, caller, report, work));
+      if ('stale' in outcome) {
+        throw new ReveilleError(
+          'stale_caller',
+          `Refused: ${outcome.stale}. Stop working; nothing you say counts any more.`,
+        );
+      }
+      if ('result' in outcome) return outcome.result;
+      host.handedOver(caller, outcome.unread);
+      return {
+        accepted: false,
+        code: 'unread_ends',
+        deliveries: await deliveries(context.store, outcome.unread),
+      };
+    },
+  };
+}
+
+async function conclude(
+  tx: Tx,
+  host: Host,
+  caller: WorkerCaller,
+  report: ParsedReport,
+  work: Work,
+): Promise<Reported> {
+  const { context } = host;
+  const { status, output, structured } = report;
+  const stale = await staleness(tx, caller);
+  if (stale) {
+    tx.note({
+      type: 'report.refused',
+      run: caller.run,
+      session: caller.session,
+      data: { why: stale, status },
+    });
+    return { stale };
+  }
+  const run = await tx.need('run', caller.run);
+  const task = await tx.need('task', run.task);
+  const problems =
+    task.resultSchema && status === 'success' ? checkJsonSchema(task.resultSchema, structured) : [];
+  if (problems.length > 0) return { result: { accepted: false, code: 'invalid_result', problems } };
+  const { childrenOpen } = await tx.need('session', caller.session);
+  const open =
+    childrenOpen > 0 ? await tx.list('task', { list: 'openByOwner', equal: [caller.session, 1] }) : [];
+  if (open.length > 0 && !report.giveUpChildren) {
+    return { result: { accepted: false, code: 'open_children', open: open.map((child) => child.id) } };
+  }
+  const ends = (await queuedMessages(tx, caller.session)).filter((message) => message.kind === 'end');
+  if (ends.length > 0) return { unread: take(tx, ends, takenBy(context, caller)) };
+  const wish = { by: caller.session, why: 'given up by its parent' };
+  for (const child of open) await cancelTree(tx, context, child, wish);
+  const error = status === 'failed' ? { class: 'unknown' as const, message: report.error ?? output } : null;
+  const ending = {
+    status,
+    cause: 'report',
+    output,
+    error,
+    work,
+    ...(structured === undefined ? {} : { structured }),
+  } as const;
+  await settle(tx, context, task, run, ending);
+  return { result: { accepted: true } };
+}
+
+/** What the worker leaves is taken before the commit that ends it; taking it twice does no harm. */
+async function collect(host: Host, caller: WorkerCaller) {
+  const { workspaces, store } = host.context;
+  if (!workspaces) return null;
+  const run = await store.get('run', caller.run);
+  const task = run ? await store.get('task', run.doc.task) : undefined;
+  if (!task || run?.doc.state !== 'open') return null;
+  const work = await workspaces.collect(task.doc, caller.run);
+  return work ? { ...work, files: work.files.map((file) => ({ ...file })) } : null;
+}
