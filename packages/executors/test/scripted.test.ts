@@ -100,7 +100,7 @@ test('[EXE1.1] a prompt whose script is wrong fails its own agent and says where
   expect(() =>
     scriptedExecutor({
       clock: world.clock,
-      connect: world.as,
+      connect: (caller) => world.as(caller),
       otherwise: { steps: [{ do: 'dance' }] } as never,
     }),
   ).toThrow('steps.0.do');
@@ -502,7 +502,7 @@ test('[EXE5] usage is counted once per use, also by a resumed agent', async () =
 });
 
 function spec(epoch: number, resume: string | null, events: ExecutorEvent[] = []): StartSpec {
-  const task = { id: 'task_1', prompt: 'x', attempts: 1 } as StartSpec['task'];
+  const task = { id: 'task_1', prompt: 'x', attempts: 1 } as Partial<StartSpec['task']> as StartSpec['task'];
   const report = (event: ExecutorEvent): void => void events.push(event);
   const agent = { backend: 'scripted', name: 'agent' };
   return {
