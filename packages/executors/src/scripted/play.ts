@@ -1,20 +1,11 @@
-import {
-  ReveilleError,
-  type Delivery,
-  type ReportResult,
-  type SpawnInput,
-  type SpawnResult,
-} from '@reveille/protocol';
+import { ReveilleError, type Delivery, type SpawnInput, type SpawnResult } from '@reveille/protocol';
 import type { ScriptedAgent } from './agent.ts';
 import { readLetters, type Letter } from './letters.ts';
 import type { Script } from './life.ts';
 import { withScript, type ParsedScript, type Step } from './written.ts';
 
 const GO_ON = 'Go on as you think best.';
-const WHEN_WOKEN: readonly Step[] = [
-  { do: 'answer', text: GO_ON },
-  { do: 'report', status: 'success', output: 'Done.' },
-];
+const DONE: Step = { do: 'report', status: 'success', output: 'Done.' };
 
 /** A written script as a program. How far it got is in the agent's memory, so that a resumed one goes on from there. */
 export function play(script: ParsedScript): Script {
@@ -27,9 +18,9 @@ export function play(script: ParsedScript): Script {
       memory.at = ended ? script.steps.length : memory.at + 1;
     }
     if (first && !player.reread) return;
-    const woken = script.onTurn?.[String(agent.turn.turn)] ?? script.whenWoken ?? WHEN_WOKEN;
     do {
       player.reread = false;
+      const woken = script.onTurn?.[String(agent.turn.turn)] ?? script.whenWoken ?? player.byItself();
       for (const step of woken) if (await player.take(step)) break;
     } while (player.reread);
   };
@@ -40,11 +31,19 @@ class Player {
   /** A report was refused with ends it had not read: they are to be acted on as if they had woken it. */
   reread = false;
   readonly #agent: ScriptedAgent;
+  /** How many letters of which turn it has looked at. */
   #read = 0;
+  #turn = 0;
   #mail: Letter[] = [];
 
   constructor(agent: ScriptedAgent) {
     this.#agent = agent;
+  }
+
+  /** What it does when it is woken and nothing is written for that: it makes the report that was refused before. */
+  byItself(): readonly Step[] {
+    const refused = this.#agent.memory.notes['report'] as Step | undefined;
+    return [{ do: 'answer', text: GO_ON }, refused ?? DONE];
   }
 
   /** True: it was the last thing to do in this turn. */
@@ -113,7 +112,7 @@ class Player {
         await this.#answer(step.text);
         return false;
       case 'report':
-        return this.#report(await agent.report(step.status, step.output, withResult(step.structured)));
+        return this.#report(step);
       case 'reportTwice':
         await agent.reportTwice(step.status, step.output);
         return true;
@@ -169,12 +168,23 @@ class Player {
     }
   }
 
-  #report(result: ReportResult): true {
-    if (!result.accepted && result.code === 'unread_ends') {
+  /** Mail that came since it last looked, and wants something done, comes before the report. */
+  async #report(step: Extract<Step, { do: 'report' }>): Promise<true> {
+    const agent = this.#agent;
+    agent.memory.notes['report'] = step;
+    const unseen = this.#fetch();
+    if (unseen.some(wantsAction)) {
+      this.reread = true;
+      return true;
+    }
+    const { status, output, structured } = step;
+    const result = await agent.report(status, output, structured === undefined ? {} : { structured });
+    if (result.accepted) return true;
+    if (result.code === 'unread_ends') {
       this.#receive(result.deliveries);
       this.reread = true;
     }
-    if (!result.accepted && result.code === 'invalid_result') this.#agent.say(result.problems.join('\n'));
+    if (result.code === 'invalid_result') agent.say(result.problems.join('\n'));
     return true;
   }
 
@@ -193,14 +203,25 @@ class Player {
 
   /** What is left to act on: the mail of the turn, and what calls were answered with. */
   #takeMail(wanted: (letter: Letter) => boolean): Letter[] {
-    const { letters } = this.#agent;
-    this.#mail.push(...letters.slice(this.#read));
-    this.#read = letters.length;
+    this.#fetch();
     const taken = this.#mail.filter(wanted);
     this.#mail = this.#mail.filter((letter) => !wanted(letter));
     return taken;
   }
+
+  #fetch(): Letter[] {
+    const { turn } = this.#agent.turn;
+    if (turn !== this.#turn) this.#read = 0;
+    this.#turn = turn;
+    const unseen = this.#agent.letters.slice(this.#read);
+    this.#read += unseen.length;
+    this.#mail.push(...unseen);
+    return unseen;
+  }
 }
+
+const wantsAction = ({ kind, status }: Letter): boolean =>
+  kind === 'question' || kind === 'approval_request' || (kind === 'end' && status === 'failed');
 
 type Simple =
   | 'say'
@@ -215,6 +236,3 @@ type Simple =
   | 'silent'
   | 'ignoreAbort';
 type Child = Extract<Step, { do: 'delegate' }>['task'];
-
-const withResult = (structured: unknown): { structured?: unknown } =>
-  structured === undefined ? {} : { structured };
