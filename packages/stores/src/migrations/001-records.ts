@@ -9,7 +9,12 @@ import type { Dialect, Migration } from './migration.ts';
 export const records: Migration = {
   version: 1,
   name: 'records',
-  statements: (dialect) => [...tables(dialect), ...INDEXES, ...logAndLeases(dialect)],
+  statements: (dialect) => [
+    ...tables(dialect),
+    ...INDEXES,
+    ...logAndLeases(dialect),
+    ...(dialect.name === 'postgres' ? sharing(dialect) : []),
+  ],
 };
 
 function tables({ text, integer, real, keyed }: Dialect): string[] {
@@ -59,5 +64,22 @@ function logAndLeases({ text, integer, real, keyed }: Dialect): string[] {
     `CREATE TABLE lease (task ${text} PRIMARY KEY, rank ${integer} NOT NULL, seq ${integer} NOT NULL,
       due ${real} NOT NULL, wait ${real} NOT NULL, host ${text}) ${keyed}`,
     `CREATE TABLE host (id ${text} PRIMARY KEY, until ${real} NOT NULL) ${keyed}`,
+  ];
+}
+
+/**
+ * What only a database with several hosts needs. `counter`: the number of the last event. `sender`: the last batch of
+ * changes of each host, and what came of it, for a host that lost the answer. The claim looks for free leases in
+ * the order of `lease_free`.
+ */
+function sharing({ text, integer, real }: Dialect): string[] {
+  return [
+    `CREATE TABLE counter (name ${text} PRIMARY KEY, value ${integer} NOT NULL)`,
+    `INSERT INTO counter (name, value) VALUES ('event', 0)`,
+    `CREATE TABLE sender (id ${text} PRIMARY KEY, batch ${integer} NOT NULL, at ${real} NOT NULL, outcomes JSONB)`,
+    'CREATE SEQUENCE lease_seq',
+    'CREATE INDEX lease_free ON lease (rank, seq) WHERE host IS NULL',
+    'CREATE INDEX lease_due ON lease (due) WHERE host IS NULL',
+    'CREATE INDEX lease_held ON lease (host) WHERE host IS NOT NULL',
   ];
 }
