@@ -25,12 +25,12 @@ let shared: Promise<Running> | undefined;
 let users = 0;
 
 /** Null: there is none to be had, and none is demanded. `reason` says what to install. */
-export async function acquirePostgres(): Promise<
-  PostgresForTests | { readonly url: null; readonly reason: string }
-> {
+export async function acquirePostgres(
+  options: { /** Where the programs may be. */ readonly folders?: readonly string[] } = {},
+): Promise<PostgresForTests | { readonly url: null; readonly reason: string }> {
   const given = process.env['REVEILLE_TEST_PG_URL'];
   if (given) return { url: given, release: async () => {} };
-  const programs = findPrograms();
+  const programs = (options.folders ?? usualFolders()).find(isComplete) ?? null;
   const user = programs === null ? null : serverUser();
   if (programs === null || user === null) return missing(programs === null ? NO_PROGRAMS : NO_USER);
   users++;
@@ -56,27 +56,23 @@ async function release(running: Running): Promise<void> {
   await running.stop();
 }
 
-/** The folder that has all three programs; of several versions, the newest. */
-function findPrograms(): string | null {
-  const versioned = (root: string, name: (entry: string) => boolean): string[] =>
-    existsSync(root)
-      ? readdirSync(root)
-          .filter(name)
-          .toSorted((a, b) => Number(b.replace(/\D/g, '')) - Number(a.replace(/\D/g, '')))
-          .map((entry) => join(root, entry, 'bin'))
-      : [];
-  const folders = [
-    ...(process.env['PATH'] ?? '').split(delimiter),
-    ...versioned('/usr/lib/postgresql', (entry) => /^\d+$/.test(entry)),
-    ...['/opt/homebrew/opt', '/usr/local/opt'].flatMap((root) =>
-      versioned(root, (entry) => /^postgresql(@\d+)?$/.test(entry)),
-    ),
+/** On the path, or where the packages of the systems put it; of several versions the newest comes first. */
+function usualFolders(): string[] {
+  const version = (name: string): number => Number(name.replace(/\D/g, ''));
+  const versions = (root: string, pattern: RegExp): string[] => {
+    const names = existsSync(root) ? readdirSync(root).filter((name) => pattern.test(name)) : [];
+    return names.toSorted((a, b) => version(b) - version(a)).map((name) => join(root, name, 'bin'));
+  };
+  return [
+    ...(process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== ''),
+    ...versions('/usr/lib/postgresql', /^\d+$/),
+    ...['/opt/homebrew/opt', '/usr/local/opt'].flatMap((root) => versions(root, /^postgresql(@\d+)?$/)),
     '/usr/local/pgsql/bin',
   ];
-  const complete = (folder: string): boolean =>
-    ['initdb', 'postgres', 'pg_isready'].every((name) => existsSync(join(folder, name)));
-  return folders.find((folder) => folder !== '' && complete(folder)) ?? null;
 }
+
+const isComplete = (folder: string): boolean =>
+  ['initdb', 'postgres', 'pg_isready'].every((name) => existsSync(join(folder, name)));
 
 /** The server refuses to run as root, so root lends it another user. */
 function serverUser(): { args: string[] } | null {

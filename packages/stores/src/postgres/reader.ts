@@ -15,8 +15,9 @@ export class PostgresReader {
 
   constructor(options: ConnectionOptions) {
     this.#pool = new pg.Pool({ ...clientConfig(options), max: 4 });
-    // An idle connection that breaks is replaced with the next question.
-    this.#pool.on('error', () => {});
+    // An idle connection that breaks is replaced with the next question. The pool listens to its connections itself,
+    // but no longer while it closes, and then a breaking one would end the process.
+    this.#pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
   }
 
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
