@@ -2,18 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Change, Outcome } from '@reveille/core';
 import type { Backend } from '@reveille/stores';
 import { dispatchContract } from './dispatch-contract.ts';
+import type { OpenSubject, Subject } from './subject.ts';
 import { budget, change, message, plan, request, run, session, task, writing } from './fixtures.ts';
-
-/** A store under test. Every call of `open` gives an empty one. */
-export interface Subject {
-  readonly backend: Backend;
-  /** Lets the time of the dispatch go by. */
-  advance(ms: number): Promise<void>;
-  /** Ends it as a stop does, and opens what it left. Not on memory, which leaves nothing. */
-  reopen?(): Promise<Subject>;
-  dispose(): Promise<void>;
-}
-export type OpenSubject = () => Promise<Subject>;
 
 /** What every store promises; run for each of them. */
 export function storeContract(name: string, open: OpenSubject): void {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LEASE, type Claim, type Dispatch, type Offer } from '@reveille/core';
-import type { OpenSubject, Subject } from './contract.ts';
+import type { OpenSubject, Subject } from './subject.ts';
 import { change } from './fixtures.ts';
 
 /** What every dispatch promises. Part of the store's contract, because offers are part of changes. */

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ReveilleError } from '@reveille/protocol';
 import { openMemory, type MemoryOptions } from '@reveille/stores';
-import { storeContract, type Subject } from './contract.ts';
+import { storeContract } from './contract.ts';
 import { FakeClock } from './fake-clock.ts';
 import { change, task, writing } from './fixtures.ts';
 import { dispatchModel, storeModel } from './model.ts';
+import type { Subject } from './subject.ts';
 
 const open = async (): Promise<Subject> => {
   const clock = new FakeClock();

@@ -10,7 +10,7 @@ import {
   type Tables,
   type Write,
 } from '@reveille/core';
-import type { OpenSubject, Subject } from './contract.ts';
+import type { OpenSubject, Subject } from './subject.ts';
 import { change, message, plan, session, task } from './fixtures.ts';
 
 /** A store so simple that it can be believed: an array of rows, searched from end to end. */

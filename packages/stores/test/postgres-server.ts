@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 
 /**
  * A Postgres for tests. `REVEILLE_TEST_PG_URL` names one that is there already; otherwise a throwaway one is
@@ -87,7 +88,7 @@ function serverUser(): { args: string[] } | null {
 async function startServer(programs: string, user: { args: string[] }): Promise<Running> {
   // Root’s own place for temporary files may be closed to the user it lends.
   const place = user.args.length > 0 ? '/tmp' : tmpdir();
-  const script = join(import.meta.dirname, 'postgres-watch.ts');
+  const script = fileURLToPath(import.meta.resolve('./postgres-watch.ts'));
   // A group of its own: whoever kills this process's group leaves the watcher alive to clean up.
   const watcher = spawn(process.execPath, [script, programs, place, ...user.args], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MIGRATIONS, openPostgres, type Backend, type Migration } from '@reveille/stores';
-import { storeContract, type Subject } from './contract.ts';
+import { storeContract } from './contract.ts';
 import { change, task, writing } from './fixtures.ts';
 import { dispatchModel, storeModel } from './model.ts';
+import type { Subject } from './subject.ts';
 import { PostgresProxy } from './postgres-proxy.ts';
 import { acquirePostgres } from './postgres-server.ts';
 

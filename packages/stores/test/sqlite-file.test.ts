@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MIGRATIONS, openSqlite, type Backend, type Migration, type SqliteOptions } from '@reveille/stores';
 import { FakeClock } from './fake-clock.ts';
@@ -298,7 +299,7 @@ describe('sqlite, the file', () => {
 });
 
 async function startChild(path: string, point?: string, passes = 0) {
-  const script = join(import.meta.dirname, 'sqlite-child.ts');
+  const script = fileURLToPath(import.meta.resolve('./sqlite-child.ts'));
   const args = ['--conditions=source', script, path, ...(point ? [point, String(passes)] : [])];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import { openSqlite } from '@reveille/stores';
-import { storeContract, type Subject } from './contract.ts';
+import { storeContract } from './contract.ts';
 import { FakeClock } from './fake-clock.ts';
 import { dispatchModel, storeModel } from './model.ts';
+import type { Subject } from './subject.ts';
 
 const open = async (cachedRows?: number): Promise<Subject> => {
   const folder = await mkdtemp(join(tmpdir(), 'reveille-sqlite-'));
