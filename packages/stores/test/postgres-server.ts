@@ -99,6 +99,7 @@ async function startServer(programs: string, user: { args: string[] }): Promise<
     url: `postgres://reveille@localhost/postgres?host=${encodeURIComponent(folder)}`,
     stop: async () => {
       const ended = once(watcher, 'exit');
+      watcher.ref();
       watcher.stdin.end();
       await ended;
     },
