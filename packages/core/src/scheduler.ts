@@ -18,6 +18,8 @@ export class Scheduler {
   readonly #context: Context;
   readonly #mailroom: Mailroom;
   readonly #runs = new Map<TaskId, WorkerRun>();
+  /** Claimed again while their last holder had not left yet. */
+  readonly #next = new Set<TaskId>();
   readonly #claims: Stepper;
   #draining = false;
   #lastRenewed: number;
@@ -60,12 +62,17 @@ export class Scheduler {
   }
 
   #hold(task: TaskId): void {
-    if (this.#runs.has(task)) return;
+    if (this.#runs.has(task)) {
+      // Tried again while the agent of its last run is still being stopped: its turn comes when that one is gone.
+      this.#next.add(task);
+      return;
+    }
     const hooks = {
       mailroom: this.#mailroom,
       slotChanged: () => this.kick(),
       done: (run: WorkerRun) => {
         if (this.#runs.get(task) === run) this.#runs.delete(task);
+        if (this.#next.delete(task) && !this.#draining) this.#hold(task);
         this.kick();
         const session = run.run?.session;
         // Mail that came while it was leaving finds nobody at the desk.
