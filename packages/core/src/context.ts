@@ -30,17 +30,46 @@ export interface Context extends Ports {
 export const newId = <P extends IdPrefix>(context: { readonly random: Random }, prefix: P): Id<P> =>
   `${prefix}_${context.random.id()}`;
 
-/** Lets one in at a time, in order of arrival. */
+/**
+ * Lets one in at a time. Whoever brings an end or takes mail goes before whoever begins something new, so that a
+ * thousand spawns do not stand between a child's end and its parent (WAK1); each in order of arrival.
+ */
 export class Gate {
-  #tail: Promise<void> = Promise.resolve();
+  readonly #first: (() => void)[] = [];
+  readonly #then: (() => void)[] = [];
+  #taken = false;
+  #firstAt = 0;
+  #thenAt = 0;
+  readonly #leave = (): void => this.#next();
 
-  async enter(): Promise<() => void> {
-    const before = this.#tail;
-    let leave = (): void => {};
-    this.#tail = new Promise((resolve) => {
-      leave = resolve;
+  enter(lane: Lane): Promise<() => void> {
+    if (!this.#taken) {
+      this.#taken = true;
+      return Promise.resolve(this.#leave);
+    }
+    return new Promise((resolve) => {
+      const queue = lane === 'first' ? this.#first : this.#then;
+      queue.push(() => resolve(this.#leave));
     });
-    await before;
-    return leave;
   }
+
+  #next(): void {
+    const enter = this.#first[this.#firstAt] ?? this.#then[this.#thenAt];
+    if (!enter) {
+      this.#taken = false;
+      return;
+    }
+    if (this.#firstAt < this.#first.length) this.#firstAt = shift(this.#first, this.#firstAt);
+    else this.#thenAt = shift(this.#then, this.#thenAt);
+    enter();
+  }
+}
+
+export type Lane = 'first' | 'then';
+
+/** Takes one off a queue without moving the rest each time. */
+function shift(queue: unknown[], at: number): number {
+  if (at + 1 < queue.length) return at + 1;
+  queue.length = 0;
+  return 0;
 }

@@ -1,5 +1,5 @@
 import { ReveilleError } from '@reveille/protocol';
-import type { Context } from './context.ts';
+import type { Context, Lane } from './context.ts';
 import { derivePlans } from './plan-status.ts';
 import { Tx } from './tx.ts';
 
@@ -14,9 +14,13 @@ const MAX_TRIES = 100;
  * one before it is on disk, so a thousand spawns of one parent share a commit without a single conflict. Nobody
  * is told or woken before the commit.
  */
-export async function decide<T>(context: Context, decision: (tx: Tx) => Promise<T>): Promise<T> {
+export async function decide<T>(
+  context: Context,
+  decision: (tx: Tx) => Promise<T>,
+  lane: Lane = 'first',
+): Promise<T> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const made = await make(context, decision);
+    const made = await make(context, decision, lane);
     if (!made.committing) {
       // What it saw may not be on disk yet, and its answer may go outside.
       await context.store.barrier();
@@ -33,8 +37,8 @@ export async function decide<T>(context: Context, decision: (tx: Tx) => Promise<
   );
 }
 
-async function make<T>(context: Context, decision: (tx: Tx) => Promise<T>) {
-  const leave = await context.gate.enter();
+async function make<T>(context: Context, decision: (tx: Tx) => Promise<T>, lane: Lane) {
+  const leave = await context.gate.enter(lane);
   try {
     const tx = new Tx(context.store, context.clock.now());
     const value = await decision(tx);

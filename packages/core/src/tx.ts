@@ -36,7 +36,7 @@ export class Tx {
   }
 
   async get<T extends TableName>(table: T, id: string): Promise<Tables[T] | undefined> {
-    const key = `${table}/${id}`;
+    const key = keyOf(table, id);
     const known = this.#entries.get(key);
     if (known) return known.after as Tables[T] | undefined;
     const row = await this.#store.get(table, id);
@@ -53,7 +53,7 @@ export class Tx {
   async list<T extends TableName>(table: T, find: Find): Promise<Tables[T][]> {
     const rows = await this.#store.find(table, find);
     return rows.flatMap((row) => {
-      const key = `${table}/${row.doc.id}`;
+      const key = keyOf(table, row.doc.id);
       const known = this.#entries.get(key);
       if (known) return known.after ? [known.after as Tables[T]] : [];
       this.#entries.set(key, {
@@ -69,7 +69,7 @@ export class Tx {
 
   /** Writes a row that was read before by this decision, or a new one. */
   put<T extends TableName>(table: T, doc: Tables[T]): void {
-    const key = `${table}/${doc.id}`;
+    const key = keyOf(table, doc.id);
     const known = this.#entries.get(key);
     if (known) known.after = doc;
     else this.#entries.set(key, { table, id: doc.id, version: 0, before: undefined, after: doc });
@@ -129,3 +129,6 @@ export class Tx {
     };
   }
 }
+
+/** Ids carry their noun, so they are unlike in all tables but one: a budget has the id of its plan or task. */
+const keyOf = (table: TableName, id: string): string => (table === 'budget' ? `budget/${id}` : id);

@@ -180,7 +180,7 @@ export class WorkerRun implements Taker {
   }
 
   async #start(): Promise<void> {
-    const begun = await decide(this.#context, (tx) => begin(tx, this.#context, this.taskId));
+    const begun = await decide(this.#context, (tx) => begin(tx, this.#context, this.taskId), 'then');
     if (begun.kind === 'nothing') return this.#finish();
     this.#task = begun.task;
     this.#run = begun.run;

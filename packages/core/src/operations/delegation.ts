@@ -80,7 +80,7 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
   const agents = parsed.map((input) => knownAgent(host, input));
   const session = ownSession(caller);
   await host.alive(caller);
-  return decide(host.context, async (tx) => {
+  const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
     await checkCaller(tx, caller);
     const spawned: Spawned[] = [];
     for (const [i, input] of parsed.entries()) {
@@ -88,7 +88,8 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
       if (agent) spawned.push(await spawn(tx, host.context, session, input, agent));
     }
     return spawned;
-  });
+  };
+  return decide(host.context, spawnEach, 'then');
 }
 
 function knownAgent(host: Host, input: ParsedSpawn): AgentType {

@@ -1,0 +1,34 @@
+import type { Script } from '@reveille/executors';
+import { openWorld } from './world.ts';
+
+/** Ten thousand workers that asked something and wait for the answer: alive, with nothing to do. */
+const WORKERS = 10_000;
+const [path] = process.argv.slice(2);
+if (!path) throw new Error('usage: idle.ts <path>');
+
+const megabytes = (): number => {
+  globalThis.gc?.();
+  return process.memoryUsage().rss / 1e6;
+};
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const asks: Script = async (agent) => {
+  if (agent.turn.turn === 1) await agent.orchestrator.notifyParent({ type: 'question', message: 'Shall I?' });
+};
+const world = await openWorld(path, { asks });
+const person = world.engine.as({ kind: 'person', name: 'bench' });
+const session = await person.openSession('terminal', 'bench');
+const own = world.engine.as({ kind: 'session', session: session.id });
+const empty = megabytes();
+for (let i = 0; i < WORKERS; i += 500) {
+  await own.spawnSubtasks(
+    Array.from({ length: 500 }, (_, j) => ({ prompt: `worker ${i + j}`, agentType: 'asks' })),
+  );
+}
+while ((await person.inbox()).length < WORKERS) await sleep(50);
+await sleep(2_000);
+const before = process.cpuUsage();
+await sleep(5_000);
+const { user, system } = process.cpuUsage(before);
+console.log(JSON.stringify({ empty, rss: megabytes(), cpu: (user + system) / 50_000 }));
+process.exit(0);

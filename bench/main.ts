@@ -1,0 +1,59 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { measureD, measureL, measureM, measureN, measureR, measureW, type Measure } from './measures.ts';
+
+const MEASURES: Record<string, () => Promise<Measure | Measure[]>> = {
+  W: measureW,
+  D: measureD,
+  L: measureL,
+  N: measureN,
+  R: measureR,
+  M: measureM,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: 'boolean', short: 'h' }, out: { type: 'string' } },
+});
+if (values.help) {
+  console.log(`npm run bench -- [${Object.keys(MEASURES).join('|')} …] [--out results.json]
+
+Each measure is set against the bare limit of SQLite, taken in the same run: these are ratios, not records.
+The folder REVEILLE_BENCH_DIR decides which disk is used.`);
+  process.exit(0);
+}
+const unknown = positionals.filter((name) => !(name in MEASURES));
+if (unknown.length > 0) {
+  console.error(`There is no measure ${unknown.join(', ')}; there are: ${Object.keys(MEASURES).join(', ')}.`);
+  process.exit(2);
+}
+
+const results: Measure[] = [];
+for (const name of positionals.length > 0 ? positionals : Object.keys(MEASURES)) {
+  const began = performance.now();
+  const measured = await MEASURES[name]?.();
+  for (const measure of [measured ?? []].flat()) {
+    results.push(measure);
+    print(measure);
+  }
+  if (process.stderr.isTTY)
+    process.stderr.write(`  (${Math.round((performance.now() - began) / 1_000)} s)\n`);
+}
+
+const out = values.out ?? join(import.meta.dirname, 'results', 'latest.json');
+mkdirSync(join(out, '..'), { recursive: true });
+const machine = {
+  node: process.version,
+  cpus: cpus().length,
+  memoryMb: Math.round(totalmem() / 1e6),
+  load: loadavg(),
+};
+writeFileSync(out, `${JSON.stringify({ at: new Date().toISOString(), machine, results }, null, 2)}\n`);
+console.log(`written to ${out}`);
+
+function print({ name, what, value, baseline, goal, met }: Measure): void {
+  console.log(`${met ? '✓' : '✗'} ${name.padEnd(10)} ${what.padEnd(32)} ${value}`);
+  console.log(`${' '.repeat(13)}${baseline}; goal: ${goal}`);
+}
