@@ -1,4 +1,12 @@
-import { ReveilleError, type Caller, type Session, type SessionId, type Task } from '@reveille/protocol';
+import {
+  ReveilleError,
+  type Caller,
+  type Plan,
+  type Sender,
+  type Session,
+  type SessionId,
+  type Task,
+} from '@reveille/protocol';
 import type { Tx } from './tx.ts';
 
 /**
@@ -40,6 +48,11 @@ export function ownSession(caller: Caller): SessionId {
   return session;
 }
 
+export const senderOf = (caller: Caller): Sender =>
+  caller.kind === 'person'
+    ? { kind: 'person', name: caller.name }
+    : { kind: 'session', session: caller.session, name: nameOf(caller) };
+
 export const nameOf = (caller: Caller): string => (caller.kind === 'person' ? 'person' : caller.session);
 
 /** Only the owner, one above it, an orchestrator or a person may complete, cancel or retry a task (ID5). */
@@ -55,6 +68,18 @@ export async function checkMayAct(tx: Tx, caller: Caller, task: Task): Promise<v
     id = above.parent;
   }
   throw notYours(task);
+}
+
+export async function checkOwnsPlan(tx: Tx, caller: Caller, plan: Plan): Promise<void> {
+  await checkCaller(tx, caller);
+  const session = sessionOf(caller);
+  if (!session || session === plan.owner) return;
+  const self = await tx.need('session', session);
+  if (self.kind === 'orchestrator') return;
+  throw new ReveilleError(
+    'not_allowed',
+    `Plan ${plan.id} is not yours: only its owner, the orchestrator or a person may change it.`,
+  );
 }
 
 /** A session may message its parent, its children and its siblings, and anything below it. */

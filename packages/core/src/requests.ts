@@ -4,6 +4,7 @@ import {
   type MessageKind,
   type Request,
   type Run,
+  type Sender,
   type Session,
   type SessionId,
   type Task,
@@ -36,7 +37,10 @@ export async function openRequests(tx: Tx, task: Task): Promise<Request[]> {
 }
 
 export async function closeRequests(tx: Tx, task: Task): Promise<void> {
-  for (const request of await openRequests(tx, task)) tx.put('request', { ...request, state: 'closed' });
+  for (const request of await openRequests(tx, task)) {
+    // One that is answered by this very change stays answered.
+    if (request.state === 'open') tx.put('request', { ...request, state: 'closed' });
+  }
 }
 
 /** Opens a request and gives it to the first in the tree who can answer: an agent, else the person (INB2). */
@@ -101,7 +105,7 @@ export async function answerRequest(
   tx: Tx,
   context: Context,
   id: Request['id'],
-  answer: { text: string; by: string },
+  answer: { text: string; by: string; from: Sender },
 ): Promise<Request> {
   const request = await tx.need('request', id);
   if (request.state !== 'open') {
@@ -113,18 +117,21 @@ export async function answerRequest(
       `Request ${id} no longer needs an answer (${how}). Nothing was changed.`,
     );
   }
-  const next: Request = { ...request, state: 'answered', answer: { ...answer, at: tx.now } };
+  const { text, by, from } = answer;
+  const next: Request = { ...request, state: 'answered', answer: { text, by, at: tx.now } };
   tx.put('request', next);
-  await enqueue(tx, context, {
-    to: request.from,
-    key: `answer:${id}`,
-    kind: 'answer',
-    from: answer.by === 'person' ? { kind: 'person', name: 'person' } : { kind: 'harness' },
-    task: request.task,
-    request: id,
-    text: answer.text,
-    fresh: true,
-  });
+  // A verdict is no answer to read: it moves the task.
+  if (request.kind !== 'review')
+    await enqueue(tx, context, {
+      to: request.from,
+      key: `answer:${id}`,
+      kind: 'answer',
+      from,
+      task: request.task,
+      request: id,
+      text,
+      fresh: true,
+    });
   return next;
 }
 

@@ -1,4 +1,11 @@
-import { ReveilleError, isTerminal, type ParsedReview, type Session, type Task } from '@reveille/protocol';
+import {
+  ReveilleError,
+  isTerminal,
+  type ParsedReview,
+  type Sender,
+  type Session,
+  type Task,
+} from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { makeReady, unblockDependents } from './graph.ts';
 import { enqueue, reviveMailbox } from './mailbox.ts';
@@ -64,7 +71,7 @@ async function approve(tx: Tx, context: Context, task: Task): Promise<void> {
 }
 
 /** PLN8: approved, or back to the same worker with what is to be changed, or rejected. */
-export async function review(tx: Tx, context: Context, input: ParsedReview, by: string): Promise<void> {
+export async function review(tx: Tx, context: Context, input: ParsedReview, from: Sender): Promise<void> {
   const task = await tx.need('task', input.task);
   if (task.state !== 'review')
     throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}, not in review.`);
@@ -79,7 +86,7 @@ export async function review(tx: Tx, context: Context, input: ParsedReview, by: 
     to: task.session,
     key: `changes:${task.lastRun}`,
     kind: 'changes',
-    from: by === 'person' ? { kind: 'person', name: by } : { kind: 'harness' },
+    from,
     task: task.id,
     text: input.comment,
     urgent: true,

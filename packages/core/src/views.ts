@@ -1,5 +1,7 @@
 import {
+  PLAN_STATES,
   ReveilleError,
+  SessionKind,
   isTerminal,
   type PlanId,
   type PlanView,
@@ -8,7 +10,7 @@ import {
   type TaskView,
   type WorkerState,
 } from '@reveille/protocol';
-import type { Store } from './ports/store.ts';
+import type { Find, Store } from './ports/store.ts';
 
 /** What a person is shown of a task: derived from its records, never stored. */
 export async function viewTask(store: Store, task: Task): Promise<TaskView> {
@@ -24,6 +26,27 @@ export function workerState(task: Task, run: Run | null): WorkerState {
   if (run.paused) return 'paused';
   return run.turn ? 'running' : 'idle';
 }
+
+/** Every task there is: the plans' own, those of sessions, and what these have spawned. */
+export async function everyTask(store: Store): Promise<Task[]> {
+  const plans = await Promise.all(
+    PLAN_STATES.map((state) => store.find('plan', { list: 'byState', equal: [state] })),
+  );
+  const sessions = await Promise.all(
+    ROOTS.map((kind) => store.find('session', { list: 'byKind', equal: [kind] })),
+  );
+  const found = new Map<string, Task>();
+  const add = async (find: Find): Promise<void> => {
+    for (const { doc } of await store.find('task', find)) found.set(doc.id, doc);
+  };
+  for (const { doc } of plans.flat()) await add({ list: 'byPlan', equal: [doc.id] });
+  for (const { doc } of sessions.flat()) await add({ list: 'byOwner', equal: [doc.id] });
+  // A map can grow while it is walked: what is found below comes next.
+  for (const task of found.values()) await add({ list: 'byOwner', equal: [task.session] });
+  return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+const ROOTS = SessionKind.options.filter((kind) => kind !== 'worker');
 
 export async function viewPlan(store: Store, id: PlanId): Promise<PlanView> {
   const plan = await store.get('plan', id);

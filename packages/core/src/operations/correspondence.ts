@@ -9,17 +9,18 @@ import {
   type Caller,
   type Orchestrator,
   type ParsedNotify,
+  type ParsedReview,
   type Request,
   type Task,
 } from '@reveille/protocol';
-import { checkCaller, checkMayAct, checkMayMessage, nameOf } from '../authority.ts';
+import { checkCaller, checkMayAct, checkMayMessage, nameOf, senderOf } from '../authority.ts';
 import { reserve } from '../budget.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { enqueue } from '../mailbox.ts';
 import { answerRequest, openRequest } from '../requests.ts';
-import { cancel, complete } from '../task-acts.ts';
+import { cancel, complete, review } from '../task-acts.ts';
 import type { Tx } from '../tx.ts';
 
 type WorkerCaller = Extract<Caller, { kind: 'worker' }>;
@@ -75,10 +76,11 @@ export function correspondence(host: Host, caller: Caller): Correspondence {
   };
 }
 
-const senderOf = (caller: Caller) =>
-  caller.kind === 'person'
-    ? ({ kind: 'person', name: caller.name } as const)
-    : ({ kind: 'session', session: caller.session, name: nameOf(caller) } as const);
+/** An answer to a review that is no verdict says what is to be changed. */
+function verdictOf(task: Task, text: string): ParsedReview {
+  if (text === 'approve' || text === 'reject') return { task: task.id, verdict: text, comment: '' };
+  return { task: task.id, verdict: 'changes', comment: text };
+}
 
 async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNotify) {
   const { context } = host;
@@ -108,7 +110,7 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
   return { message, request: null };
 }
 
-/** The choices of an idle item do what they say; any other answer goes to the asker. */
+/** The choices of an idle item and of a review do what they say; any other answer goes to the asker. */
 async function answerAs(
   tx: Tx,
   host: Host,
@@ -122,7 +124,9 @@ async function answerAs(
   if (session === null || session !== request.with) await checkMayAct(tx, caller, task);
   else await checkCaller(tx, caller);
   const by = nameOf(caller);
-  const answered = await answerRequest(tx, context, request.id, { text: answer.text, by });
+  const from = senderOf(caller);
+  const answered = await answerRequest(tx, context, request.id, { text: answer.text, by, from });
+  if (request.kind === 'review') await review(tx, context, verdictOf(task, answer.text), from);
   if (request.kind !== 'idle') return answered;
   const current = await tx.need('task', task.id);
   if (answer.text === 'mark complete') await complete(tx, context, current, '');

@@ -9,7 +9,7 @@ import {
   type PlanId,
   type PlanView,
 } from '@reveille/protocol';
-import { checkCaller, nameOf, sessionOf } from '../authority.ts';
+import { checkCaller, checkOwnsPlan, nameOf, sessionOf } from '../authority.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { checkPlan, resolveAgent } from '../plan-rules.ts';
@@ -41,9 +41,8 @@ export function planOperations(host: Host, caller: Caller): PlanOperations {
   async function change(id: PlanId, act: (tx: Tx, plan: Plan) => Promise<unknown>): Promise<Plan> {
     await host.alive(caller);
     await decide(context, async (tx) => {
-      await checkCaller(tx, caller);
       const plan = await tx.need('plan', id);
-      await checkOwns(tx, caller, plan);
+      await checkOwnsPlan(tx, caller, plan);
       await act(tx, plan);
     });
     return (await getPlan(id)).plan;
@@ -70,9 +69,8 @@ export function planOperations(host: Host, caller: Caller): PlanOperations {
         throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
       await host.alive(caller);
       const added = await decide(context, async (tx) => {
-        await checkCaller(tx, caller);
         const plan = await tx.need('plan', id);
-        await checkOwns(tx, caller, plan);
+        await checkOwnsPlan(tx, caller, plan);
         return addTask(tx, context, plan, task, agent);
       });
       const row = await store.get('task', added);
@@ -95,15 +93,4 @@ export function planOperations(host: Host, caller: Caller): PlanOperations {
       return found.flat().map((row) => row.doc);
     },
   };
-}
-
-async function checkOwns(tx: Tx, caller: Caller, plan: Plan): Promise<void> {
-  const session = sessionOf(caller);
-  if (!session || session === plan.owner) return;
-  const self = await tx.need('session', session);
-  if (self.kind === 'orchestrator') return;
-  throw new ReveilleError(
-    'not_allowed',
-    `Plan ${plan.id} is not yours: only its owner, the orchestrator or a person may change it.`,
-  );
 }

@@ -1,27 +1,31 @@
 import {
+  BudgetLimits,
   ReveilleError,
   ReviewInput,
+  isId,
   isTerminal,
   parseInput,
   type Caller,
   type Orchestrator,
+  type PlanId,
+  type Run,
   type StopScope,
   type Task,
   type TaskId,
   type TaskView,
 } from '@reveille/protocol';
-import { checkMayAct, nameOf } from '../authority.ts';
+import { checkCaller, checkMayAct, checkOwnsPlan, nameOf, senderOf, sessionOf } from '../authority.ts';
 import { openBudget } from '../budget.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { enqueue } from '../mailbox.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
-import type { Find } from '../ports/store.ts';
+import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
 import { cancel, complete, retry, review } from '../task-acts.ts';
 import { moveTask } from '../task-table.ts';
 import type { Tx } from '../tx.ts';
-import { viewTask } from '../views.ts';
+import { everyTask, viewTask } from '../views.ts';
 
 type TaskOperations = Pick<
   Orchestrator,
@@ -66,11 +70,10 @@ export function taskOperations(host: Host, caller: Caller): TaskOperations {
   return {
     getTask,
     async listTasks(filter) {
-      const rows = await store.find('task', listOf(filter));
-      const open = rows.filter(
-        (row) => filter.open === undefined || filter.open === !isTerminal(row.doc.state),
+      const tasks = (await tasksOf(store, filter)).filter(
+        (task) => filter.open === undefined || filter.open === !isTerminal(task.state),
       );
-      const views = await Promise.all(open.map((row) => viewTask(store, row.doc)));
+      const views = await Promise.all(tasks.map((task) => viewTask(store, task)));
       await store.barrier();
       return views;
     },
@@ -81,38 +84,58 @@ export function taskOperations(host: Host, caller: Caller): TaskOperations {
     retryTask: (id) => act(id, (tx, task) => retry(tx, task)),
     async reviewTask(input) {
       const parsed = parseInput(ReviewInput, input);
-      return act(parsed.task, (tx) => review(tx, context, parsed, by));
+      return act(parsed.task, (tx) => review(tx, context, parsed, senderOf(caller)));
     },
     pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
     resumeWorker: (id) => act(id, (tx, task) => resume(tx, host, task)),
     async interruptWorker(id) {
-      const view = await act(id, async () => undefined);
+      const view = await act(id, async (tx, task) => openRun(tx, task));
       host.scheduler.runs.get(id)?.interrupt();
       return view;
     },
     async raiseBudget(node, limits) {
-      await decide(context, async (tx) => {
-        const budget = await tx.get('budget', node);
-        if (budget) return tx.put('budget', { ...budget, limits: { ...budget.limits, ...limits } });
-        const task = await tx.need('task', node);
-        await checkMayAct(tx, caller, task);
-        tx.put('task', { ...task, budget: openBudget(tx, task.id, task.budget, limits) });
-      });
+      const parsed = parseInput(BudgetLimits, limits);
+      await host.alive(caller);
+      await decide(context, (tx) => raise(tx, caller, node, parsed));
     },
-    stop: (scope, why) => stopAll(host, scope, { by, why }),
+    async stop(scope, why) {
+      await host.alive(caller);
+      await decide(context, (tx) => checkMayStop(tx, caller, scope));
+      return stopAll(host, scope, { by, why });
+    },
   };
 }
 
-function listOf(filter: { plan?: string; owner?: string; open?: boolean }): Find {
-  if (filter.plan !== undefined) return { list: 'byPlan', equal: [filter.plan] };
-  if (filter.owner !== undefined) return { list: 'byOwner', equal: [filter.owner] };
-  return { list: 'open', equal: [filter.open === false ? 0 : 1] };
+async function tasksOf(
+  store: Store,
+  filter: { plan?: string; owner?: string; open?: boolean },
+): Promise<Task[]> {
+  const list = async (find: Find): Promise<Task[]> => (await store.find('task', find)).map((row) => row.doc);
+  if (filter.plan !== undefined) return list({ list: 'byPlan', equal: [filter.plan] });
+  if (filter.owner !== undefined) return list({ list: 'byOwner', equal: [filter.owner] });
+  return filter.open ? list({ list: 'open', equal: [1] }) : everyTask(store);
+}
+
+async function raise(tx: Tx, caller: Caller, node: PlanId | TaskId, limits: BudgetLimits): Promise<void> {
+  const task = isId('plan', node) ? null : await tx.need('task', node);
+  if (task) await checkMayAct(tx, caller, task);
+  else await checkOwnsPlan(tx, caller, await tx.need('plan', node));
+  const budget = await tx.get('budget', node);
+  if (budget) tx.put('budget', { ...budget, limits: { ...budget.limits, ...limits } });
+  else if (task) tx.put('task', { ...task, budget: openBudget(tx, task.id, task.budget, limits) });
+  else
+    throw new ReveilleError('wrong_state', `Plan ${node} was saved without a budget; give one to its tasks.`);
+}
+
+async function openRun(tx: Tx, task: Task): Promise<Run> {
+  if (!task.run)
+    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}: no worker is at it.`);
+  return tx.need('run', task.run);
 }
 
 /** No turn begins until it is resumed; one that is open is stopped. Its mail waits. */
 async function pause(tx: Tx, task: Task): Promise<void> {
-  const run = task.run ? await tx.need('run', task.run) : null;
-  if (!run) throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}: no worker is at it.`);
+  const run = await openRun(tx, task);
   tx.put('run', { ...run, paused: true });
   tx.wake(task.session);
   if (!run.turn && task.state === 'running') moveTask(tx, task, 'waiting', { why: 'paused', on: 'paused' });
@@ -130,6 +153,16 @@ async function resume(tx: Tx, host: Host, task: Task): Promise<void> {
     task: task.id,
     text: 'You were paused and go on now.',
   });
+}
+
+/** Everything belongs to nobody but the person and the orchestrator; the rest to whom it belongs (ID5). */
+async function checkMayStop(tx: Tx, caller: Caller, scope: StopScope): Promise<void> {
+  if (scope.scope === 'tree') return checkMayAct(tx, caller, await tx.need('task', scope.task));
+  if (scope.scope === 'plan') return checkOwnsPlan(tx, caller, await tx.need('plan', scope.plan));
+  await checkCaller(tx, caller);
+  const session = sessionOf(caller);
+  if (!session || (await tx.need('session', session)).kind === 'orchestrator') return;
+  throw new ReveilleError('not_allowed', 'Only the orchestrator or a person may stop everything.');
 }
 
 /** Everything in scope is cancelled, in as few changes as there are trees (LIM3). */
@@ -160,7 +193,8 @@ async function stopAll(
         await stopPlan(doc.id);
     }
     for (const { doc } of await store.find('task', { list: 'open', equal: [1] })) {
-      if (doc.plan === null) await stopTask(doc.id);
+      // Also what was started by hand in a draft.
+      if (doc.plan === null || doc.run !== null) await stopTask(doc.id);
     }
   }
   return { stopped };
