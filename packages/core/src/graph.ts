@@ -24,7 +24,7 @@ export async function makeReady(tx: Tx, task: Task): Promise<void> {
 }
 
 export const mayStart = (plan: Plan | null, task: Task): boolean =>
-  task.byHand || !plan || !['draft', 'paused', 'cancelled'].includes(plan.state);
+  task.byHand || !plan || !['draft', 'paused'].includes(plan.state);
 
 const readyWhy = (plan: Plan | null, task: Task): string =>
   plan?.state === 'paused' && !task.byHand ? 'its plan is paused' : 'its dependencies have completed';

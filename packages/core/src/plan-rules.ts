@@ -1,9 +1,11 @@
 import {
+  LegiblePlan,
   PlanInput,
   formatAgentType,
   nearest,
   parseAgentType,
   type AgentType,
+  type LegibleTask,
   type ParsedPlanInput,
   type PlanProblem,
 } from '@reveille/protocol';
@@ -54,20 +56,24 @@ export type CheckedPlan = { readonly plan: ParsedPlanInput; readonly agents: rea
 /** Checks a plan whole and reports every problem at once, each with its place (PLN1). */
 export function checkPlan(known: Known, input: unknown): CheckedPlan | { readonly problems: PlanProblem[] } {
   const parsed = PlanInput.safeParse(input);
-  if (!parsed.success) {
-    return {
-      problems: parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message })),
-    };
-  }
-  const problems: PlanProblem[] = [];
-  const agents = parsed.data.tasks.map((task, i) => {
+  const tasks = parsed.success ? parsed.data.tasks : legible(input);
+  const problems = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message }));
+  const agents = tasks.map((task, i) => {
     const agent = resolveAgent(known, task.agent);
     if ('problem' in agent) problems.push({ at: `tasks[${i}].agent`, problem: agent.problem });
     return agent;
   });
-  problems.push(...graphProblems(parsed.data.tasks));
-  if (problems.length > 0) return { problems };
+  problems.push(...graphProblems(tasks));
+  if (!parsed.success || problems.length > 0) return { problems };
   return { plan: parsed.data, agents: agents as AgentType[] };
+}
+
+/** What can be read of the tasks of a plan that has the wrong shape somewhere, each in its place. */
+function legible(input: unknown): LegibleTask[] {
+  const plan = LegiblePlan.safeParse(input);
+  return plan.success ? plan.data.tasks : [];
 }
 
 const place = (path: readonly PropertyKey[]): string =>
@@ -75,29 +81,36 @@ const place = (path: readonly PropertyKey[]): string =>
     .map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`))
     .join('') || 'plan';
 
+/** Null: it has no id that could be read. */
 interface Node {
-  readonly id: string;
+  readonly id: string | null;
   readonly dependencies: readonly string[];
 }
+
+type Named = Node & { readonly id: string };
 
 export function graphProblems(tasks: readonly Node[]): PlanProblem[] {
   const problems: PlanProblem[] = [];
   const index = new Map<string, number>();
   tasks.forEach((task, i) => {
+    if (task.id === null) return;
     const first = index.get(task.id);
     if (first === undefined) index.set(task.id, i);
     else problems.push({ at: `tasks[${i}].id`, problem: `"${task.id}" is also the id of tasks[${first}]` });
   });
+  // The one that is missing may be one that could not be read.
+  const complete = tasks.every((task) => task.id !== null);
   tasks.forEach((task, i) => {
     task.dependencies.forEach((dependency, j) => {
       const at = `tasks[${i}].dependencies[${j}]`;
       if (dependency === task.id) problems.push({ at, problem: 'a task cannot depend on itself' });
-      else if (!index.has(dependency)) problems.push({ at, problem: unknownDependency(dependency, index) });
-      else if (task.dependencies.indexOf(dependency) < j)
+      else if (!index.has(dependency)) {
+        if (complete) problems.push({ at, problem: unknownDependency(dependency, index) });
+      } else if (task.dependencies.indexOf(dependency) < j)
         problems.push({ at, problem: `"${dependency}" is listed twice` });
     });
   });
-  const cycle = findCycle(tasks, index);
+  const cycle = findCycle(tasks);
   if (cycle)
     problems.push({ at: `tasks[${index.get(cycle[0] ?? '') ?? 0}]`, problem: `cycle: ${cycle.join(' → ')}` });
   return problems;
@@ -109,11 +122,13 @@ function unknownDependency(id: string, index: ReadonlyMap<string, number>): stri
 }
 
 /** Depth first without recursion: a chain of twenty thousand tasks must not end the stack. */
-function findCycle(tasks: readonly Node[], index: ReadonlyMap<string, number>): string[] | null {
+function findCycle(tasks: readonly Node[]): string[] | null {
+  const named = tasks.filter((task): task is Named => task.id !== null);
+  const byId = new Map(named.toReversed().map((task) => [task.id, task]));
   const state = new Map<string, 'open' | 'done'>();
-  for (const root of tasks) {
-    const path: { node: Node; next: number }[] = [];
-    const enter = (node: Node): void => {
+  for (const root of named) {
+    const path: { node: Named; next: number }[] = [];
+    const enter = (node: Named): void => {
       state.set(node.id, 'open');
       path.push({ node, next: 0 });
     };
@@ -125,7 +140,7 @@ function findCycle(tasks: readonly Node[], index: ReadonlyMap<string, number>): 
         path.pop();
         continue;
       }
-      const node = tasks[index.get(id) ?? -1];
+      const node = byId.get(id);
       if (!node || id === top.node.id || state.get(id) === 'done') continue;
       if (state.get(id) !== 'open') enter(node);
       else

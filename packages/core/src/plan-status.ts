@@ -14,7 +14,8 @@ export async function derivePlans(tx: Tx): Promise<void> {
     for (const [state, difference] of moves) counts[state] = (counts[state] ?? 0) + difference;
     const state = derivedState(plan, counts);
     const moved = state === plan.state ? {} : { state, since: tx.now, why: reason(plan, state, counts) };
-    tx.put('plan', { ...plan, counts, ...moved, ...(state === 'cancelled' ? { cancelling: null } : {}) });
+    const ended = !['draft', 'active', 'paused'].includes(state);
+    tx.put('plan', { ...plan, counts, ...moved, ...(ended ? { cancelling: null } : {}) });
     if (state !== plan.state) tx.wake(plan.owner);
   }
   tx.planMoves.clear();

@@ -170,6 +170,7 @@ export async function addTask(
   input: PlanTaskInput,
   agent: AgentType,
 ): Promise<TaskId> {
+  if (plan.cancelling !== null) throw wrongState(plan, 'added to: it is being cancelled');
   const id = newId(context, 'task');
   const dependencies: Task[] = [];
   for (const name of input.dependencies) {
@@ -203,6 +204,8 @@ export async function startPlan(tx: Tx, plan: Plan): Promise<void> {
   tx.put('plan', { ...plan, state: 'active', why: 'started', since: tx.now });
   // Tasks of a plan saved in this very change are not in any list yet; `planTasks` sees only what is stored.
   for (const task of await planTasks(tx, plan.id)) await makeReady(tx, task);
+  // Its tasks may all have been run by hand: its status is theirs, even if none moves now.
+  if (!tx.planMoves.has(plan.id)) tx.planMoves.set(plan.id, new Map());
 }
 
 export const planTasks = (tx: Tx, plan: PlanId): Promise<Task[]> =>

@@ -39,6 +39,21 @@ export const PlanInput = z.strictObject({
 export type PlanInput = z.input<typeof PlanInput>;
 export type ParsedPlanInput = z.infer<typeof PlanInput>;
 
+const legibleTask = z
+  .object({
+    id: z.string().max(LENGTHS.name).nullable().catch(null),
+    agent: z.string().max(120).optional().catch(undefined),
+    dependencies: z.array(z.string().max(LENGTHS.name)).catch([]),
+  })
+  .catch({ id: null, agent: undefined, dependencies: [] });
+export type LegibleTask = z.infer<typeof legibleTask>;
+
+/**
+ * As much of a plan as can be read although something of it has the wrong shape, so that what is wrong with its
+ * meaning can be said at the same time.
+ */
+export const LegiblePlan = z.object({ tasks: z.array(legibleTask) });
+
 /** One thing wrong with a plan, and where: `tasks[3].dependencies[0]`. */
 export type PlanProblem = { readonly at: string; readonly problem: string };
 
