@@ -1,0 +1,162 @@
+import type { Change, Outcome, Settings } from '@reveille/core';
+import type { Amounts, Budget, Request } from '@reveille/protocol';
+import { auditMail } from './audit-mail.ts';
+import { auditTasks } from './audit-tasks.ts';
+import { Fold } from './fold.ts';
+import { Ledger, is, type Delta, type Durable } from './ledger.ts';
+
+/** The invariants. A failing seed names one of them. */
+export const INVARIANTS = {
+  ends: 'each end is handed to its parent, in full, exactly once in effect',
+  durable: 'nothing is handed over, acknowledged or woken before it is on disk, and what is on disk stays',
+  dependencies: 'no task runs before its dependencies have completed',
+  'one agent': 'at most one live agent of the current epoch per task; epochs grow; stale words change nothing',
+  'mailbox order': 'all that waits when a turn opens comes in it, urgent first, in order',
+  liveness: 'a quiet system has nothing left to do',
+  fold: 'the state is the fold of the events, whose numbers have no gaps',
+  processes: 'no agent process lives that no open, held run owns',
+  'cancelled trees': 'a cancelled tree spawns nothing more, and all of it ends',
+  budgets: 'no budget is exceeded; what is reserved is given back once; usage is recorded once',
+  limits: 'depth, children and slots are never exceeded',
+  transitions: 'every transition is in the table; the end of a run never changes',
+  'plan status': 'the status of a plan follows from its tasks',
+  mail: 'a message moves queued, delivered, read, or dies with its recipient; its key is its own',
+  health: 'nobody is asked, passed on or given up before the time, on the monotonic clock',
+  calls: 'every call is answered, in time, with what it asked for',
+  engine: 'the engine meets no error that it does not expect',
+} as const;
+export type Invariant = keyof typeof INVARIANTS;
+
+export interface AuditorHooks {
+  readonly settings: Settings;
+  readonly fail: (invariant: Invariant, message: string) => void;
+  readonly mono: () => number;
+}
+
+/** Looks at every change that is on disk, at the moment it is, and at nothing inside the engine. */
+export class Auditor {
+  readonly ledger = new Ledger();
+  readonly fold = new Fold();
+  readonly settings: Settings;
+  readonly keys = new Map<string, string>();
+  /** Children a session did not spawn but was handed. */
+  readonly handedTo = new Map<string, number>();
+  /** Bumped whenever a host begins a new life: only then may the wall clock count for a request's age. */
+  lives = 0;
+  readonly #hooks: AuditorHooks;
+  readonly #moved = new Map<string, { at: number; lives: number }>();
+
+  constructor(hooks: AuditorHooks) {
+    this.#hooks = hooks;
+    this.settings = hooks.settings;
+  }
+
+  check(holds: boolean, invariant: Invariant, message: string): void {
+    if (!holds) this.#hooks.fail(invariant, message);
+  }
+
+  durable(change: Change, outcome: Outcome, host: string): Durable {
+    const durable = this.ledger.add(change, host);
+    const last = outcome.committed ? outcome.lastEvent : -1;
+    this.check(last === this.ledger.facts.length, 'fold', `the last event is ${last}, ${this.ledger.facts.length} have been committed`);
+    for (const delta of durable.deltas) {
+      if (!is(delta, 'task') || !delta.before || delta.before.owner === delta.after.owner) continue;
+      this.handedTo.set(delta.after.owner, (this.handedTo.get(delta.after.owner) ?? 0) + 1);
+    }
+    this.#foldIn(durable);
+    auditTasks(this, durable);
+    auditMail(this, durable);
+    for (const delta of durable.deltas) if (is(delta, 'budget')) this.#auditBudget(delta);
+    return durable;
+  }
+
+  requestMoved(id: string): void {
+    this.#moved.set(id, { at: this.#hooks.mono(), lives: this.lives });
+  }
+
+  requestPassedOn(request: Request): void {
+    const moved = this.#moved.get(request.id);
+    const waited = this.#hooks.mono() - (moved?.at ?? 0);
+    const early = moved?.lives === this.lives && waited < this.settings.requests.passOnAfterMs;
+    this.check(!early, 'health', `request ${request.id} was passed on after ${waited} ms, the limit is ${this.settings.requests.passOnAfterMs}`);
+    this.requestMoved(request.id);
+  }
+
+  #foldIn({ facts, deltas }: Durable): void {
+    for (const fact of facts) {
+      const wrong = this.fold.add(fact);
+      this.check(wrong === null, 'fold', wrong ?? '');
+    }
+    for (const delta of deltas) this.compare(delta);
+  }
+
+  /** One row against what the events say of it. */
+  compare(delta: Pick<Delta, 'table' | 'after'>): void {
+    const { id } = delta.after;
+    const said = this.#said(delta as Delta);
+    const shown = shownBy(delta as Delta);
+    this.check(said === shown, 'fold', `${delta.table} ${id} is ${shown}, its events say ${said}`);
+  }
+
+  #said(delta: Delta): string | undefined {
+    const { id } = delta.after;
+    switch (delta.table) {
+      case 'plan':
+        return this.fold.plans.get(id);
+      case 'task': {
+        const task = this.fold.tasks.get(id);
+        return task && [task.state, task.on, task.cancelling, task.owner].join(' ');
+      }
+      case 'run': {
+        const run = this.fold.runs.get(id);
+        return run && [run.ended, run.epoch, run.turn, run.task, run.paused].join(' ');
+      }
+      case 'message':
+        return this.fold.messages.get(id)?.state;
+      case 'request': {
+        const request = this.fold.requests.get(id);
+        return request && [request.state, request.with].join(' ');
+      }
+      case 'session':
+        return this.fold.sessions.get(id);
+      case 'budget':
+        return 'counted elsewhere';
+      default:
+        return delta.table satisfies never;
+    }
+  }
+
+  #auditBudget({ before, after }: Delta<'budget'>): void {
+    for (const name of ['tokens', 'usd', 'turns', 'spawns'] as const) {
+      const limit = after.limits[name];
+      if (limit === undefined) continue;
+      const was = before ? total(before, name) : 0;
+      const is = total(after, name);
+      // What a backend has used is recorded past the limit; nothing else may go there.
+      const reported = (name === 'tokens' || name === 'usd') && after.used[name] > (before?.used[name] ?? 0);
+      this.check(is <= limit || reported || is <= was, 'budgets', `${name} of ${after.id} went to ${is}, the limit is ${limit}`);
+    }
+    for (const name of ['tokens', 'usd', 'turns', 'spawns'] as const) {
+      this.check(after.used[name] >= (before?.used[name] ?? 0), 'budgets', `${name} of ${after.id} became less`);
+    }
+  }
+}
+
+function shownBy(delta: Delta): string {
+  if (is(delta, 'plan')) return delta.after.state;
+  if (is(delta, 'task')) {
+    const { state, waitingOn, cancelling, owner } = delta.after;
+    return [state, waitingOn, cancelling !== null, owner].join(' ');
+  }
+  if (is(delta, 'run')) {
+    const { end, epoch, turn, task, paused } = delta.after;
+    return [end?.status ?? null, epoch, turn?.number ?? null, task, paused].join(' ');
+  }
+  if (is(delta, 'message')) return delta.after.state;
+  if (is(delta, 'request')) return [delta.after.state, delta.after.with].join(' ');
+  if (is(delta, 'session')) return delta.after.state;
+  return 'counted elsewhere';
+}
+
+const total = (budget: Budget, name: keyof Amounts): number =>
+  budget.used[name] + Object.values(budget.reserved).reduce((sum, amounts) => sum + (amounts[name] ?? 0), 0);

@@ -1,0 +1,98 @@
+import type { Change, TableName, Tables } from '@reveille/core';
+import type { Fact, Message, Task } from '@reveille/protocol';
+
+export interface Delta<T extends TableName = TableName> {
+  readonly table: T;
+  readonly before: Tables[T] | undefined;
+  readonly after: Tables[T];
+}
+
+/** One change that is on disk, as the auditors see it: every row it wrote, before and after. */
+export interface Durable {
+  readonly deltas: readonly Delta[];
+  readonly facts: readonly Fact[];
+  readonly host: string;
+  readonly at: number;
+}
+
+/**
+ * What is on disk, kept apart from the store: a change gets here only when the store says that it will last. So
+ * whoever is told something can be asked whether it was true by then, and a store that forgets is found out.
+ */
+export class Ledger {
+  readonly rows: { readonly [T in TableName]: Map<string, Tables[T]> } = {
+    plan: new Map(),
+    task: new Map(),
+    session: new Map(),
+    run: new Map(),
+    message: new Map(),
+    request: new Map(),
+    budget: new Map(),
+  };
+  readonly facts: Fact[] = [];
+  /** Per session: its messages. */
+  readonly mail = new Map<string, Set<string>>();
+  /** Per session: the tasks it owns now. */
+  readonly owned = new Map<string, Set<string>>();
+  readonly planTasks = new Map<string, Set<string>>();
+  /** Per message: every turn, call or receiver it was recorded for before it was handed over. */
+  readonly takers = new Map<string, Set<string>>();
+
+  add(change: Change, host: string): Durable {
+    const deltas = change.writes.map((write): Delta => {
+      const rows = this.rows[write.table] as Map<string, Tables[TableName]>;
+      const before = rows.get(write.id);
+      rows.set(write.id, write.doc);
+      const delta = { table: write.table, before, after: write.doc };
+      this.#index(delta);
+      return delta;
+    });
+    this.facts.push(...change.facts);
+    return { deltas, facts: change.facts, host, at: change.at };
+  }
+
+  #index(delta: Delta): void {
+    if (is(delta, 'task')) {
+      const { before, after } = delta;
+      if (before && before.owner !== after.owner) this.owned.get(before.owner)?.delete(after.id);
+      if (before?.owner !== after.owner) within(this.owned, after.owner).add(after.id);
+      if (!before && after.plan) within(this.planTasks, after.plan).add(after.id);
+    }
+    if (is(delta, 'message')) {
+      if (!delta.before) within(this.mail, delta.after.to).add(delta.after.id);
+      if (delta.after.taken) within(this.takers, delta.after.id).add(delta.after.taken.id);
+    }
+  }
+
+  mailOf(session: string): Message[] {
+    return [...(this.mail.get(session) ?? [])].flatMap((id) => this.rows.message.get(id) ?? []);
+  }
+
+  tasksOf(owner: string): Task[] {
+    return [...(this.owned.get(owner) ?? [])].flatMap((id) => this.rows.task.get(id) ?? []);
+  }
+
+  tasksIn(plan: string): Task[] {
+    return [...(this.planTasks.get(plan) ?? [])].flatMap((id) => this.rows.task.get(id) ?? []);
+  }
+
+  /** A task's owner, the task of that owner, and so on up. */
+  *above(task: Task): Generator<Task> {
+    for (let owner = this.rows.session.get(task.owner); owner?.task; ) {
+      const parent = this.rows.task.get(owner.task);
+      if (!parent) return;
+      yield parent;
+      owner = this.rows.session.get(parent.owner);
+    }
+  }
+}
+
+export function is<T extends TableName>(delta: Delta, table: T): delta is Delta<T> {
+  return delta.table === table;
+}
+
+export function within<K, V>(map: Map<K, Set<V>>, key: K): Set<V> {
+  let set = map.get(key);
+  if (!set) map.set(key, (set = new Set()));
+  return set;
+}

@@ -1,0 +1,96 @@
+import type { Delivery, RequestId, TaskId } from '@reveille/protocol';
+import type { History } from './options.ts';
+import type { World } from './world.ts';
+
+/** A message as somebody got it: its id, and whether it came with the words that it may have been seen. */
+interface Got {
+  readonly id: string;
+  readonly marked: boolean;
+}
+
+/**
+ * What somebody remembers: an agent's own session, or a person at a chat. What an agent was given is in its
+ * history for good as soon as it does anything after it; until then its death may take it back.
+ */
+export class Memory {
+  readonly #world: World;
+  readonly #owner: string;
+  readonly #ids = new Set<string>();
+  #fresh: string[] = [];
+
+  constructor(world: World, owner: string) {
+    this.#world = world;
+    this.#owner = owner;
+  }
+
+  /** MBX3: never twice without saying so. */
+  take({ id, marked }: Got): void {
+    const again = this.#ids.has(id);
+    if (again && !marked) {
+      this.#world.fail('ends', `${this.#owner} was given ${id} again, without a word that it may have been seen`);
+    }
+    this.#ids.add(id);
+    if (!again) this.#fresh.push(id);
+  }
+
+  /** It does something: its history has been written. */
+  keep(): void {
+    if (this.#fresh.length > 0) this.#fresh = [];
+  }
+
+  /** It died. Whether its last input had been written is a matter of chance. */
+  lose(): void {
+    for (const id of this.#fresh) this.#ids.delete(id);
+    this.#fresh = [];
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+}
+
+/** What the world knows of the worker of one task, across its processes: its memory and its plans. */
+export class Mind {
+  readonly world: World;
+  readonly session: string;
+  readonly task: TaskId;
+  readonly history: History;
+  readonly isRoot: boolean;
+  memory: Memory;
+  readonly children = new Set<TaskId>();
+  /** Requests of others that it knows of and has not answered. */
+  readonly toAnswer = new Set<RequestId>();
+  readonly keys: string[] = [];
+  spawned = 0;
+  /** How many more stretches of work it wants before it reports. */
+  appetite: number;
+
+  constructor(world: World, session: string, task: TaskId, isRoot: boolean) {
+    this.world = world;
+    this.session = session;
+    this.task = task;
+    this.isRoot = isRoot;
+    this.history = world.chance.pick(world.options.histories) ?? 'tells';
+    this.memory = new Memory(world, `the agent of ${task}`);
+    this.appetite = world.chance.skewed(0, 6);
+  }
+
+  /** A new process begins: with its history, or with an empty head. */
+  wakeUp(resume: string | null): void {
+    if (resume === null) this.memory = new Memory(this.world, `the agent of ${this.task}`);
+  }
+}
+
+/** What was given, from the text itself: the fence of a message and the line above it. */
+export function readText(text: string): Got[] {
+  const got: Got[] = [];
+  for (const match of text.matchAll(/^(.*)\n<reveille-data (msg_[0-9a-z]+)>$/gm)) {
+    got.push({ id: match[2] ?? '', marked: match[1]?.endsWith('(given again: you may have seen it before)') ?? false });
+  }
+  return got;
+}
+
+export const readDelivery = ({ message, text }: Delivery): Got => ({
+  id: message.id,
+  marked: readText(text).some((got) => got.id === message.id && got.marked),
+});

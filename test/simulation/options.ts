@@ -1,0 +1,146 @@
+import { DEFAULTS, type Settings } from '@reveille/core';
+import { Chance } from './chance.ts';
+
+/** What can go wrong. Each seed switches on a random part of it, so that rare faults are not drowned by common ones. */
+export const FAULTS = [
+  'crash_before_commit',
+  'crash_after_commit',
+  'crash_any_time',
+  'agents_survive_crash',
+  'store_error',
+  'read_error',
+  'disk_full',
+  'store_gone',
+  'store_hangs',
+  'conflict',
+  'slow_commit',
+  'slow_read',
+  'stall',
+  'wall_jump',
+  'laptop_sleeps',
+  'lost_wake',
+  'lost_offer',
+  'delayed_reports',
+  'duplicate_reports',
+  'late_reports',
+  'agent_crash',
+  'agent_fault',
+  'agent_silent',
+  'ignores_stop',
+  'broken_connection',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** What agents and people do beyond plain work; also switched on and off by the seed. */
+export const HABITS = [
+  'spawn',
+  'blocking_spawn',
+  'same_key',
+  'await',
+  'check_updates',
+  'progress',
+  'ask',
+  'approval',
+  'messages',
+  'usage',
+  'reserve',
+  'report_failed',
+  'report_partial',
+  'report_twice',
+  'give_up_children',
+  'no_report',
+  'pause',
+  'cancel',
+  'cancel_plan',
+  'retry',
+  'interrupt',
+  'chat',
+  'chat_leaves',
+  'emergency_stop',
+  'reviews',
+  'budgets',
+  'complete_by_hand',
+] as const;
+export type Habit = (typeof HABITS)[number];
+
+/** Whether an agent's history, when it is resumed, tells what it was given. */
+export type History = 'tells' | 'cannot_say' | 'starts_anew';
+
+export interface SimOptions {
+  readonly seed: number;
+  readonly hosts: number;
+  /** Hosts share a database and reads do not see what is not committed; else one host owns a file. */
+  readonly shared: boolean;
+  readonly faults: ReadonlySet<Fault>;
+  readonly habits: ReadonlySet<Habit>;
+  /** How often faults strike, in all. */
+  readonly wildness: number;
+  readonly plans: number;
+  readonly planTasks: number;
+  readonly maxTasks: number;
+  readonly shape: 'chain' | 'diamond' | 'layers' | 'wide' | 'random';
+  readonly activeMs: number;
+  readonly workMs: number;
+  readonly histories: readonly History[];
+  readonly steers: boolean;
+  readonly settings: Settings;
+}
+
+export function expand(seed: number): SimOptions {
+  const chance = new Chance(seed, 1);
+  const faultRate = chance.pick([0, 0.15, 0.35, 0.6]) ?? 0;
+  const habitRate = chance.pick([0.25, 0.5, 0.8]) ?? 0.5;
+  const shared = chance.hit(0.4);
+  return {
+    seed,
+    hosts: shared && chance.hit(0.7) ? 2 : 1,
+    shared,
+    faults: new Set(FAULTS.filter(() => chance.hit(faultRate))),
+    habits: new Set(HABITS.filter(() => chance.hit(habitRate))),
+    wildness: chance.pick([0.3, 1, 1, 2.5]) ?? 1,
+    plans: chance.hit(0.2) ? 2 : 1,
+    planTasks: chance.skewed(1, 9),
+    maxTasks: chance.int(4, 16),
+    shape: chance.pick(['chain', 'diamond', 'layers', 'wide', 'random'] as const) ?? 'wide',
+    activeMs: chance.pick([4_000, 15_000, 40_000, 90_000]) ?? 15_000,
+    workMs: chance.pick([5, 200, 3_000]) ?? 200,
+    histories: chance.pick(HISTORY_MIXES) ?? ['tells'],
+    steers: chance.hit(0.5),
+    settings: settings(chance),
+  };
+}
+
+const HISTORY_MIXES: readonly (readonly History[])[] = [
+  ['tells'],
+  ['cannot_say'],
+  ['starts_anew'],
+  ['tells', 'cannot_say', 'starts_anew'],
+];
+
+function settings(chance: Chance): Settings {
+  const quick = chance.hit(0.6);
+  return {
+    ...DEFAULTS,
+    depth: { orchestrator: chance.int(2, 3), standalone: chance.int(1, 2) },
+    children: { total: chance.pick([3, 6, 100]) ?? 100, open: chance.pick([2, 4, 20]) ?? 20, perMinute: 60 },
+    concurrency: chance.pick([1, 1, 2, 3, 16]) ?? 2,
+    maxUpdates: chance.pick([3, 8, 100]) ?? 8,
+    health: quick ? { ...DEFAULTS.health, inactiveAfterMs: 4_000, graceMs: 1_000, inquiryTimeoutMs: 8_000 } : DEFAULTS.health,
+    requests: { passOnAfterMs: quick ? 12_000 : 60_000, expireAfterMs: chance.hit(0.3) ? 30_000 : null },
+    orphans: chance.hit(0.3) ? 'hand_up' : 'cancel',
+    patienceMs: chance.pick([50, 2_000, 50_000]) ?? 2_000,
+    steer: chance.hit(0.8),
+  };
+}
+
+export function describe(options: SimOptions): string {
+  const { faults, habits, settings: set } = options;
+  const kind = options.shared ? 'one database that all hosts share' : 'a file of its own';
+  return [
+    `seed ${options.seed}: ${options.hosts} host(s) on ${kind}, ${options.plans} plan(s) of about ${options.planTasks + 1} task(s), shape "${options.shape}", at most ${options.maxTasks} tasks`,
+    `  faults (x${options.wildness}): ${[...faults].join(', ') || 'none'}`,
+    `  habits: ${[...habits].join(', ') || 'none'}`,
+    `  agents: histories ${options.histories.join(', ')}; ${options.steers ? 'can' : 'cannot'} be steered; work up to ${options.workMs} ms a stretch; ${options.activeMs / 1000} s before the quiet phase`,
+    `  settings: concurrency ${set.concurrency}, depth ${set.depth.orchestrator}/${set.depth.standalone}, children ${set.children.open} at once of ${set.children.total}, ${set.maxUpdates} updates, orphans ${set.orphans}, patience ${set.patienceMs} ms, inquiry after ${set.health.inquiryTimeoutMs} ms, requests pass on after ${set.requests.passOnAfterMs} ms and expire after ${set.requests.expireAfterMs ?? 'never'}`,
+  ].join('\n');
+}

@@ -1,0 +1,339 @@
+import { ReveilleError, isTerminal, type Caller, type ErrorCode, type Orchestrator, type Receiver, type RequestId, type SessionId, type Task } from '@reveille/protocol';
+import { checkTaken, sawSpawned } from './acknowledged.ts';
+import type { Life } from './life.ts';
+import { Memory } from './mind.ts';
+import type { Habit } from './options.ts';
+import { makePlan } from './plans.ts';
+import { ConnectionLost } from './process.ts';
+import type { World } from './world.ts';
+
+/** Somebody at a session that is no worker: a chat, or the terminal a person owns plans with. */
+interface Seat {
+  readonly session: SessionId;
+  readonly memory: Memory;
+  attachedTo: Life | null;
+  detach: (() => Promise<void>) | null;
+  attaching: boolean;
+}
+
+type Deed =
+  | 'plan' | 'pausePlan' | 'resumePlan' | 'cancelPlan' | 'cancelTask' | 'pauseWorker' | 'resumeWorker' | 'interrupt' | 'retry' | 'message'
+  | 'answer' | 'review' | 'complete' | 'openChat' | 'attach' | 'detach' | 'chatSpawn' | 'endChat' | 'stopAll' | 'deploy' | 'addTask';
+
+const EXPECTED: ReadonlySet<ErrorCode> = new Set([
+  'wrong_state', 'already_answered', 'limit_reached', 'budget_exhausted', 'not_allowed', 'store_failed', 'store_full', 'contention', 'stopping', 'aborted',
+]);
+
+/** The people of a world: what they do to plans, workers and chats, at moments chance picks. */
+export class People {
+  readonly #world: World;
+  readonly seats = new Map<string, Seat>();
+  #plans = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    world.onCrash = (life) => {
+      for (const seat of this.seats.values()) if (seat.attachedTo === life) this.#unseat(seat);
+    };
+  }
+
+  /** One thing, by whoever; never throws. */
+  async act(): Promise<void> {
+    const deed = this.#choose();
+    const life = this.#world.anyLife();
+    if (life) await this.#try(life, deed, (person) => this.#do(deed, life, person));
+  }
+
+  async savePlan(): Promise<void> {
+    const life = this.#world.anyLife();
+    if (life) await this.#try(life, 'plan', (person) => this.#do('plan', life, person));
+  }
+
+  #choose(): Deed {
+    const { chance } = this.#world;
+    const on = (habit: Habit, weight: number): number => (this.#world.has(habit) ? weight : 0);
+    return chance.weighted<Deed>({
+      plan: this.#plans < this.#world.options.plans ? 6 : 0,
+      addTask: 0.5,
+      deploy: 0.3,
+      pausePlan: on('pause', 1),
+      resumePlan: on('pause', 2),
+      pauseWorker: on('pause', 1.5),
+      resumeWorker: on('pause', 2),
+      cancelPlan: on('cancel_plan', 0.4),
+      cancelTask: on('cancel', 1.5),
+      interrupt: on('interrupt', 1.5),
+      retry: on('retry', 2),
+      message: on('messages', 1),
+      answer: 3,
+      review: 2,
+      complete: on('complete_by_hand', 0.7),
+      openChat: on('chat', 1),
+      attach: on('chat', 2),
+      detach: on('chat_leaves', 1),
+      chatSpawn: on('chat', 3),
+      endChat: on('chat_leaves', 0.4),
+      stopAll: on('emergency_stop', 0.15),
+    });
+  }
+
+  async #try(life: Life, what: string, make: (person: Orchestrator) => Promise<unknown>): Promise<void> {
+    const world = this.#world;
+    try {
+      await make(this.as(life, { kind: 'person', name: 'p' }));
+    } catch (error) {
+      if (error instanceof ConnectionLost) return;
+      if (error instanceof ReveilleError && EXPECTED.has(error.code)) return world.say(life, `a person is told no (${what}): ${error.code}`);
+      world.fail('engine', `a person (${what}) was answered with ${error instanceof Error ? error.stack : String(error)}`);
+    }
+  }
+
+  /** The engine as a caller sees it, with every call seen by the world. */
+  as(life: Life, caller: Caller): Orchestrator {
+    const world = this.#world;
+    const engine = life.engine.as(caller);
+    const who = caller.kind === 'person' ? 'a person' : `session ${caller.kind === 'session' ? caller.session : ''}`;
+    return new Proxy(engine, {
+      get: (target, name: keyof Orchestrator) => {
+        const method = target[name] as (...args: unknown[]) => Promise<unknown>;
+        return (...args: unknown[]) =>
+          world.invoke(life, `${who}: ${name} ${typeof args[0] === 'string' ? args[0] : ''}`, () => method.apply(target, args));
+      },
+    });
+  }
+
+  #anyTask(fits: (task: Task) => boolean): Task | undefined {
+    return this.#world.chance.pick([...this.#world.auditor.ledger.rows.task.values()].filter(fits));
+  }
+
+  async #do(deed: Deed, life: Life, person: Orchestrator): Promise<void> {
+    const { chance, auditor } = this.#world;
+    const { rows } = auditor.ledger;
+    const plan = chance.pick([...rows.plan.values()]);
+    switch (deed) {
+      case 'plan':
+        return this.#savePlan(life, person);
+      case 'pausePlan':
+        return void (plan && (await person.pausePlan(plan.id)));
+      case 'resumePlan':
+        return void (plan && (await person.resumePlan(plan.id)));
+      case 'cancelPlan':
+        if (!plan) return;
+        await person.cancelPlan(plan.id);
+        return this.#checkStopped(auditor.ledger.tasksIn(plan.id));
+      case 'stopAll':
+        return this.#stop(person);
+      case 'addTask':
+        if (plan && this.#world.mayGrow()) await person.addPlanTask(plan.id, { id: `added${this.#world.nextPid()}`, prompt: 'one more', dependencies: auditor.ledger.tasksIn(plan.id).slice(0, chance.int(0, 2)).flatMap((task) => task.key ?? []) });
+        return;
+      case 'answer':
+        return this.#answerOne(person);
+      case 'review':
+        return this.#review(person, this.#anyTask((task) => task.state === 'review'));
+      case 'openChat':
+        return this.#openChat(life);
+      case 'attach':
+        return this.attach(life, chance.pick([...this.seats.values()]));
+      case 'detach':
+        return this.#leave(chance.pick([...this.seats.values()]));
+      case 'chatSpawn':
+        return this.#chatSpawn(life);
+      case 'endChat':
+        return this.#endChat(person);
+      default:
+        return this.#doToTask(deed, person);
+    }
+  }
+
+  async #doToTask(deed: Deed, person: Orchestrator): Promise<void> {
+    const { auditor, has, chance } = { auditor: this.#world.auditor, has: (h: Habit) => this.#world.has(h), chance: this.#world.chance };
+    const open = this.#anyTask((task) => !isTerminal(task.state));
+    const ended = this.#anyTask((task) => task.state === 'failed' || task.state === 'cancelled');
+    if (deed === 'retry') return void (ended && (await person.retryTask(ended.id)));
+    if (!open) return;
+    switch (deed) {
+      case 'cancelTask': {
+        await person.cancelTask(open.id);
+        return this.#checkStopped([auditor.ledger.rows.task.get(open.id) ?? open]);
+      }
+      case 'pauseWorker':
+        return void (await person.pauseWorker(open.id));
+      case 'resumeWorker':
+        return void (await person.resumeWorker(open.id));
+      case 'interrupt':
+        return void (await person.interruptWorker(open.id));
+      case 'complete':
+        return void (await person.completeTask(open.id, 'done by hand'));
+      case 'deploy':
+        return void (await person.deployTask(open.id));
+      case 'message': {
+        const key = has('same_key') && chance.hit(0.5) ? { key: 'once' } : {};
+        const id = await person.sendMessage({ to: open.id, message: 'how is it going?', ...key });
+        return this.#world.check(auditor.ledger.rows.message.has(id), 'durable', () => `message ${id} was acknowledged and is not on disk`);
+      }
+      default:
+        return;
+    }
+  }
+
+  async #savePlan(life: Life, person: Orchestrator): Promise<void> {
+    const { chance, auditor } = this.#world;
+    this.#plans++;
+    const input = makePlan(this.#world);
+    const kind = chance.weighted({ person: 3, chat: this.#world.has('chat') ? 2 : 0, orchestrator: 1 });
+    const seat = kind === 'person' ? null : await this.#openSeat(life, kind);
+    const caller = seat ? this.as(life, { kind: 'session', session: seat.session }) : person;
+    try {
+      const view = await caller.savePlan(input, { start: chance.hit(0.85) });
+      const { rows } = auditor.ledger;
+      const there = rows.plan.has(view.plan.id) && view.tasks.every(({ task }) => rows.task.has(task.id));
+      this.#world.check(there && view.tasks.length === input.tasks.length, 'durable', () => `plan ${view.plan.id} was acknowledged and is not on disk`);
+    } catch (error) {
+      // It may be there or not: whoever lost the connection looks, and saves it again if it is not.
+      if ([...auditor.ledger.rows.plan.values()].every((plan) => plan.name !== input.name)) this.#plans--;
+      throw error;
+    }
+  }
+
+  async #stop(person: Orchestrator): Promise<void> {
+    const { auditor } = this.#world;
+    const open = [...auditor.ledger.rows.task.values()].filter((task) => !isTerminal(task.state) && auditor.ledger.rows.plan.get(task.plan ?? '')?.state !== 'draft');
+    await person.stop({ scope: 'all' }, 'stop everything');
+    this.#checkStopped(open);
+  }
+
+  /** SUB7, LIM3: by the time a cancel is acknowledged, what it covers has ended or is marked, on disk. */
+  #checkStopped(tasks: readonly Task[]): void {
+    const { rows } = this.#world.auditor.ledger;
+    for (const { id } of tasks) {
+      const task = rows.task.get(id);
+      const stopped = !task || isTerminal(task.state) || task.cancelling !== null || this.#world.has('retry');
+      this.#world.check(stopped, 'cancelled trees', () => `the cancel of ${id} was acknowledged; it is ${task?.state} and not being cancelled`);
+    }
+  }
+
+  async #answerOne(person: Orchestrator): Promise<void> {
+    const { chance } = this.#world;
+    const request = chance.pick(await person.inbox());
+    if (!request || request.kind === 'review') return;
+    await this.#answer(person, request.id, chance.pick(request.options) ?? 'yes');
+  }
+
+  async #answer(person: Orchestrator, request: RequestId, answer: string): Promise<void> {
+    await person.answer({ request, answer });
+    const row = this.#world.auditor.ledger.rows.request.get(request);
+    this.#world.check(row?.state === 'answered', 'durable', () => `the answer to ${request} was acknowledged; on disk it is ${row?.state}`);
+  }
+
+  async #review(person: Orchestrator, task: Task | undefined): Promise<void> {
+    if (!task) return;
+    const verdict = this.#world.quiet ? 'approve' : this.#world.chance.weighted({ approve: 3, changes: 2, reject: 1 });
+    await person.reviewTask({ task: task.id, verdict, comment: 'seen' });
+  }
+
+  async #openSeat(life: Life, kind: 'chat' | 'orchestrator'): Promise<Seat> {
+    const person = this.as(life, { kind: 'person', name: 'p' });
+    const { id } = await person.openSession(kind, kind);
+    this.#world.check(this.#world.auditor.ledger.rows.session.has(id), 'durable', () => `session ${id} was acknowledged and is not on disk`);
+    return this.seat(id);
+  }
+
+  seat(session: SessionId): Seat {
+    let seat = this.seats.get(session);
+    if (!seat) {
+      seat = { session, memory: new Memory(this.#world, `whoever is at ${session}`), attachedTo: null, detach: null, attaching: false };
+      this.seats.set(session, seat);
+    }
+    return seat;
+  }
+
+  async #openChat(life: Life): Promise<void> {
+    if (this.seats.size >= 3) return;
+    await this.attach(life, await this.#openSeat(life, 'chat'));
+  }
+
+  async #chatSpawn(life: Life): Promise<void> {
+    const world = this.#world;
+    const seat = world.chance.pick([...this.seats.values()]);
+    if (!seat || !world.mayGrow()) return;
+    const inputs = [{ prompt: `from chat ${world.nextPid()}`, name: `chat${world.nextPid()}`, key: `c${world.chance.int(1, 3)}` }];
+    const ids = await this.as(life, { kind: 'session', session: seat.session }).spawnSubtasks(inputs);
+    sawSpawned(world, seat.session, inputs)(ids);
+  }
+
+  async attach(life: Life, seat: Seat | undefined): Promise<void> {
+    if (!seat || seat.attachedTo || seat.attaching) return;
+    seat.attaching = true;
+    const person = this.as(life, { kind: 'person', name: 'p' });
+    try {
+      const detach = await person.attach(seat.session, this.#receiver(seat, life));
+      if (life.dead) return;
+      seat.attachedTo = life;
+      seat.detach = detach;
+    } finally {
+      seat.attaching = false;
+    }
+  }
+
+  /** What it is given it has seen, unless its connection breaks first; and it may break just after. */
+  #receiver(seat: Seat, life: Life): Receiver {
+    const world = this.#world;
+    return async (deliveries) => {
+      checkTaken(world, deliveries);
+      world.say(life, `${seat.session} is given ${deliveries.map((delivery) => delivery.message.id).join(' ')}`);
+      await world.timeline.sleep(world.chance.int(0, 20));
+      if (life.dead) await new Promise(() => {});
+      const breaks = world.strikes('broken_connection', 0.1) ? world.chance.pick(['before', 'after'] as const) : null;
+      if (breaks !== 'before') for (const delivery of deliveries) world.took(seat.memory, delivery);
+      if (!breaks) return;
+      this.#unseat(seat);
+      throw new Error('the connection of the chat broke');
+    };
+  }
+
+  #unseat(seat: Seat): void {
+    seat.attachedTo = null;
+    seat.detach = null;
+    seat.attaching = false;
+  }
+
+  async #leave(seat: Seat | undefined): Promise<void> {
+    const detach = seat?.detach;
+    if (!seat || !detach || !seat.attachedTo) return;
+    const life = seat.attachedTo;
+    this.#unseat(seat);
+    await this.#world.invoke(life, `${seat.session} leaves`, detach);
+  }
+
+  async #endChat(person: Orchestrator): Promise<void> {
+    const seat = this.#world.chance.pick([...this.seats.values()]);
+    if (!seat || [...this.#world.auditor.ledger.rows.plan.values()].some((plan) => plan.owner === seat.session)) return;
+    await person.endSession(seat.session);
+    this.seats.delete(seat.session);
+    const row = this.#world.auditor.ledger.rows.session.get(seat.session);
+    this.#world.check(row?.state === 'ended', 'durable', () => `the end of ${seat.session} was acknowledged; on disk it is ${row?.state}`);
+  }
+
+  /** In the quiet phase people do what is left to them: take their mail, answer, approve, let everything go on. */
+  async tidy(): Promise<void> {
+    const world = this.#world;
+    const life = world.anyLife();
+    if (!life) return;
+    const { rows } = world.auditor.ledger;
+    const each = async <T>(items: Iterable<T>, what: string, make: (person: Orchestrator, item: T) => Promise<unknown>): Promise<void> => {
+      for (const item of [...items]) await this.#try(life, what, (person) => make(person, item));
+    };
+    const sessions = [...rows.session.values()].filter((session) => session.kind !== 'worker' && session.state === 'open');
+    await each(sessions, 'attach', (_person, session) => this.attach(life, this.seat(session.id)));
+    const plans = [...rows.plan.values()];
+    await each(plans.filter((plan) => plan.state === 'draft'), 'start', (person, plan) => person.startPlan(plan.id));
+    await each(plans.filter((plan) => plan.state === 'paused'), 'resume', (person, plan) => person.resumePlan(plan.id));
+    const paused = [...rows.run.values()].filter((run) => run.state === 'open' && run.paused);
+    await each(paused, 'resume', (person, run) => person.resumeWorker(run.task));
+    const tasks = [...rows.task.values()];
+    await each(tasks.filter((task) => task.state === 'review'), 'review', (person, task) => this.#review(person, task));
+    const open = [...rows.request.values()].filter((request) => request.state === 'open' && request.kind !== 'review');
+    const mine = open.filter((request) => request.with === null || rows.session.get(request.with)?.kind !== 'worker');
+    await each(mine, 'answer', (person, request) => this.#answer(person, request.id, request.kind === 'idle' ? 'mark complete' : 'yes'));
+  }
+}

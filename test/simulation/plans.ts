@@ -1,0 +1,37 @@
+import type { PlanInput } from '@reveille/protocol';
+import type { World } from './world.ts';
+
+/** A plan of the shape the seed wants. */
+export function makePlan(world: World): PlanInput {
+  const { chance, options } = world;
+  const count = chance.int(1, options.planTasks + 1);
+  const tasks = Array.from({ length: count }, (_, i) => ({
+    id: `t${i}`,
+    prompt: `do t${i}`,
+    dependencies: before(world, i, count).map((at) => `t${at}`),
+    priority: chance.pick(['critical', 'high', 'normal', 'low'] as const) ?? 'normal',
+    review: world.has('reviews') ? (chance.pick(['none', 'none', 'owner', 'person'] as const) ?? 'none') : 'none',
+    ...(world.has('budgets') && chance.hit(0.3) ? { budget: { tokens: chance.int(10, 200), turns: chance.int(2, 12), spawns: chance.int(0, 4) } } : {}),
+  }));
+  const budget = world.has('budgets') && chance.hit(0.5) ? { budget: { tokens: chance.int(50, 600), turns: chance.int(5, 60) } } : {};
+  return { name: `plan ${world.nextPid()}`, tasks, ...budget };
+}
+
+function before({ chance, options }: World, i: number, count: number): number[] {
+  if (i === 0) return [];
+  const earlier = Array.from({ length: i }, (_, at) => at);
+  switch (options.shape) {
+    case 'chain':
+      return [i - 1];
+    case 'diamond':
+      return i === count - 1 ? earlier.filter((at) => at > 0 || count === 2) : [0];
+    case 'layers':
+      return earlier.filter((at) => Math.floor(at / 3) === Math.floor(i / 3) - 1);
+    case 'wide':
+      return [];
+    case 'random':
+      return earlier.filter(() => chance.hit(0.3));
+    default:
+      return options.shape satisfies never;
+  }
+}

@@ -1,0 +1,274 @@
+import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
+import type { Orchestrator } from '@reveille/protocol';
+import { auditDependencies } from './audit-tasks.ts';
+import type { Life } from './life.ts';
+import type { Mind } from './mind.ts';
+import { script } from './script.ts';
+import type { World } from './world.ts';
+
+/** The connection of a process that outlived its engine is gone. */
+export class ConnectionLost extends Error {}
+
+/**
+ * One agent process on a host, as an executor starts it. It lives or dies apart from the engine: after a crash of the
+ * host's engine it may go on, and speak to the next one with the credential of the old.
+ */
+export class Process implements Agent {
+  readonly world: World;
+  readonly spec: StartSpec;
+  readonly mind: Mind;
+  readonly identity: string;
+  /** The engine it speaks to, and the one that listens to its executor. */
+  life: Life;
+  readonly born: Life;
+  alive = true;
+  turnOpen: number | null = null;
+  /** It has the input of its turn. */
+  atWork = false;
+  /** Calls of it that wait for others. */
+  blocked = 0;
+  #stretch = 0;
+  #silence: (() => void)[] = [];
+  #aborts = new Set<AbortController>();
+  #lost: (() => void)[] = [];
+  #lastTold = 0;
+  #stopping: Promise<void> | null = null;
+  #steered: (() => void)[] = [];
+
+  constructor(life: Life, spec: StartSpec) {
+    this.world = life.world;
+    this.life = life;
+    this.born = life;
+    this.spec = spec;
+    this.identity = `${life.host.name}:${this.world.nextPid()}`;
+    this.mind = this.world.mindOf(spec.task);
+    this.mind.wakeUp(spec.resume);
+    this.world.say(life, `starts ${this.identity} for ${spec.task.name} (${spec.run}, epoch ${spec.epoch}${spec.resume ? ', resumed' : ''})`);
+    this.#checkStart();
+    life.host.processes.set(this.identity, this);
+    const resume = this.mind.history === 'starts_anew' ? null : `history of ${spec.session}`;
+    this.tell({ type: 'started', identity: this.identity, resume });
+  }
+
+  /** One live agent of a task on a host; another host's may only live on while that host cannot be reached. */
+  #checkStart(): void {
+    const { world, spec, life } = this;
+    auditDependencies(world.auditor, spec.task, 'was started');
+    const row = world.auditor.ledger.rows.run.get(spec.run);
+    world.check(row !== undefined && row.epoch >= spec.epoch, 'durable', () => `${spec.run} was started under epoch ${spec.epoch}, on disk it has ${row?.epoch ?? 'no row'}`);
+    for (const host of world.hosts) {
+      for (const other of host.processes.values()) {
+        if (!other.alive || other.spec.task.id !== spec.task.id) continue;
+        const same = other.spec.run === spec.run && other.spec.epoch === spec.epoch;
+        world.check(!same && other.#excused(life), 'one agent', () => `${this.identity} was started for ${spec.task.id} (${spec.run}, epoch ${spec.epoch}) while ${other.identity} (${other.spec.run}, epoch ${other.spec.epoch}) lives`);
+      }
+    }
+  }
+
+  /** Whether its host may have been unable to stop it before another took over. */
+  #excused(taker: Life): boolean {
+    const { host } = this.born;
+    return host !== taker.host && (this.born.dead || this.born.stalled || this.world.timeline.now - host.stalledAt < 60_000);
+  }
+
+  // What the engine asks of it.
+
+  turn(input: TurnInput): void {
+    const { world } = this;
+    if (!this.alive) return;
+    world.check(this.turnOpen === null, 'mailbox order', () => `turn ${input.turn} of ${this.identity} began while turn ${this.turnOpen} is open`);
+    world.checkHandOver(input, `${this.spec.run}/${input.turn}`);
+    world.say(this.born, `turn ${input.turn} for ${this.identity}: ${input.given.join(' ') || 'nothing given'}`);
+    this.turnOpen = input.turn;
+    this.atWork = false;
+    const stretch = ++this.#stretch;
+    world.timeline.after(world.chance.int(0, 15), () => {
+      if (!this.alive || this.#stretch !== stretch) return;
+      this.atWork = true;
+      world.absorb(this, input);
+      void script(this, input);
+    });
+  }
+
+  steer(input: TurnInput): Promise<'taken' | 'refused'> {
+    const { world } = this;
+    world.checkHandOver(input, `${this.spec.run}/${input.turn}`);
+    return new Promise((resolve) => {
+      const refuse = (): void => resolve('refused');
+      this.#steered.push(refuse);
+      world.timeline.after(world.chance.int(0, 30), () => {
+        const possible = this.alive && this.atWork && this.turnOpen === input.turn && this.blocked === 0;
+        if (!possible || world.chance.hit(0.3)) return this.born.deliver(refuse);
+        world.absorb(this, input);
+        world.say(this.born, `${this.identity} is steered: ${input.given.join(' ')}`);
+        this.born.deliver(() => resolve('taken'));
+      });
+    });
+  }
+
+  interrupt(): void {
+    const { world } = this;
+    const turn = this.turnOpen;
+    if (!this.alive || turn === null) return;
+    world.timeline.after(world.chance.int(0, 50), () => {
+      if (!this.alive || this.turnOpen !== turn) return;
+      world.say(this.born, `${this.identity} is interrupted`);
+      this.endTurn('interrupted', true);
+    });
+  }
+
+  async seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    const { world, mind } = this;
+    await world.timeline.sleep(world.chance.int(0, 20));
+    if (!this.alive) return new Map();
+    if (mind.history === 'cannot_say') return new Map(ids.map((id) => [id, 'unknown']));
+    return new Map(ids.map((id) => [id, mind.memory.has(id) ? 'yes' : 'no']));
+  }
+
+  stop(reason: string): Promise<void> {
+    this.#stopping ??= this.#stop(reason);
+    return this.#stopping;
+  }
+
+  async #stop(reason: string): Promise<void> {
+    const { world } = this;
+    const ms = world.strikes('ignores_stop', 0.4) ? world.chance.int(500, 3_000) : world.chance.int(0, 20);
+    await world.timeline.sleep(this.alive ? ms : 0);
+    if (this.alive) this.exit(`stopped: ${reason}`);
+    if (this.born.dead) await new Promise(() => {});
+  }
+
+  // What it does by itself.
+
+  /** A fact for the engine that started it, in order, sometimes late. */
+  tell(event: ExecutorEvent): void {
+    const { world } = this;
+    const late = world.strikes('delayed_reports', 0.15) ? world.chance.int(1, 400) : 0;
+    const at = Math.max(this.#lastTold, world.timeline.now + late);
+    const deliver = (): void => this.born.deliver(() => this.spec.report(event));
+    if (at === world.timeline.now) return deliver();
+    // Later facts wait for this one, a moment each, so that the order stays.
+    this.#lastTold = at + 1;
+    world.timeline.after(at - world.timeline.now, deliver);
+  }
+
+  endTurn(lastWords: string, interrupted = false): void {
+    const turn = this.turnOpen;
+    if (turn === null || !this.alive) return;
+    this.#leaveTurn();
+    this.world.say(this.born, `${this.identity} ends turn ${turn}: ${lastWords}`);
+    const event = { type: 'turn_ended', turn, lastWords, ...(interrupted ? { interrupted } : {}) } as const;
+    this.tell(event);
+    if (this.world.strikes('duplicate_reports', 0.3)) this.tell(event);
+  }
+
+  #leaveTurn(): void {
+    this.turnOpen = null;
+    this.atWork = false;
+    this.blocked = 0;
+    this.#stretch++;
+    for (const abort of this.#aborts) abort.abort();
+    this.#aborts.clear();
+    this.#refuseSteering();
+  }
+
+  #refuseSteering(): void {
+    const waiting = this.#steered;
+    this.#steered = [];
+    for (const refuse of waiting) this.born.deliver(refuse);
+  }
+
+  /** The process ends, and its executor says so. */
+  exit(detail: string): void {
+    if (!this.alive) return;
+    this.world.say(this.born, `${this.identity} exits: ${detail}`);
+    this.#die();
+    this.tell({ type: 'exited', detail });
+  }
+
+  /** The process is gone, and nobody is left to say so. */
+  vanish(why: string): void {
+    if (!this.alive) return;
+    this.world.say(this.born, `${this.identity} is gone: ${why}`);
+    this.#die();
+  }
+
+  #die(): void {
+    this.alive = false;
+    this.#leaveTurn();
+    this.mind.memory.lose();
+    this.born.host.processes.delete(this.identity);
+  }
+
+  /** The engine is gone and the process is not: its calls break, and it finds the next engine. */
+  outlive(next: () => Life | null): void {
+    this.#reconnect = next;
+    const lost = this.#lost;
+    this.#lost = [];
+    for (const fail of lost) this.world.timeline.after(this.world.chance.int(0, 200), fail);
+  }
+  #reconnect: () => Life | null = () => null;
+
+  /** Works for a while. Never goes on if the turn is over by then. */
+  work(ms: number): Promise<void> {
+    const stretch = this.#stretch;
+    return new Promise((resolve) => {
+      this.world.timeline.after(ms, () => {
+        if (this.alive && this.#stretch === stretch) resolve();
+      });
+    });
+  }
+
+  /** Says nothing more until the quiet phase. */
+  async hush(): Promise<void> {
+    if (this.world.quiet) return;
+    const stretch = this.#stretch;
+    await new Promise<void>((resolve) => this.#silence.push(resolve));
+    if (!this.alive || this.#stretch !== stretch) await new Promise(() => {});
+  }
+
+  speakUp(): void {
+    const silence = this.#silence;
+    this.#silence = [];
+    for (const resolve of silence) resolve();
+  }
+
+  /**
+   * A call to the engine, over a connection that takes its time and may break. What it was given before is in its
+   * history once it calls. The answer of a call whose turn is over reaches nobody.
+   */
+  async call<T>(name: string, make: (orchestrator: Orchestrator, signal: AbortSignal) => Promise<T>, verify?: (result: T) => void): Promise<T> {
+    const { world, spec } = this;
+    const stretch = this.#stretch;
+    const abort = new AbortController();
+    if (this.life.dead) this.life = this.#reconnect() ?? this.life;
+    const { life } = this;
+    const caller = { kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch } as const;
+    this.mind.memory.keep();
+    await world.timeline.sleep(world.chance.int(0, 4));
+    if (this.alive && this.#stretch === stretch) this.#aborts.add(abort);
+    else await new Promise(() => {});
+    const waits = ['await', 'spawn and wait'].includes(name);
+    if (waits) this.blocked++;
+    try {
+      const answered = world.invoke(life, `${this.identity} ${name}`, () => make(life.engine.as(caller), abort.signal), verify);
+      const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
+      return await this.#arrive(Promise.race([answered, broken]), stretch);
+    } finally {
+      this.#aborts.delete(abort);
+      if (waits && this.#stretch === stretch) this.blocked--;
+    }
+  }
+
+  async #arrive<T>(answer: Promise<T>, stretch: number): Promise<T> {
+    const settled = await answer.then(
+      (value) => () => value,
+      (error: unknown) => () => {
+        throw error;
+      },
+    );
+    await this.world.timeline.sleep(this.world.chance.int(0, 4));
+    if (!this.alive || this.#stretch !== stretch) await new Promise(() => {});
+    return settled();
+  }
+}

@@ -1,0 +1,267 @@
+import type { Change, Outcome, TurnInput } from '@reveille/core';
+import type { Delivery, Message as Mail, Task } from '@reveille/protocol';
+import { openMemory, type MemoryBackend } from '@reveille/stores';
+import { Auditor, type Invariant } from './auditor.ts';
+import { Chance } from './chance.ts';
+import { ConnectionLost, type Process } from './process.ts';
+import { within } from './ledger.ts';
+import { Life } from './life.ts';
+import { Mind, readDelivery, readText, type Memory } from './mind.ts';
+import { type Fault, type Habit, type SimOptions } from './options.ts';
+import { Timeline } from './timeline.ts';
+
+export interface Failure {
+  readonly invariant: Invariant;
+  readonly message: string;
+  readonly at: number;
+}
+
+/** A machine: it outlives its engine, and so may the agents on it. */
+export class Host {
+  readonly name: string;
+  readonly processes = new Map<string, Process>();
+  life: Life | null = null;
+  store: 'up' | 'gone' | 'hangs' = 'up';
+  wallOffset = 0;
+  stalledAt = -Infinity;
+  hanging: (() => void)[] = [];
+  lives = 0;
+  readonly #world: World;
+
+  constructor(world: World, name: string) {
+    this.#world = world;
+    this.name = name;
+  }
+
+  boot(): void {
+    this.#world.auditor.lives++;
+    const life = new Life(this.#world, this, ++this.lives);
+    this.#world.say(life, `begins life ${life.number}`);
+    this.life = life;
+    life.start();
+  }
+
+  started(life: Life): void {
+    this.#world.say(life, 'is up');
+    this.#world.onUp(life);
+  }
+
+  /** The life that takes calls, if there is one. */
+  get up(): Life | null {
+    return this.life && !this.life.dead && !this.life.starting ? this.life : null;
+  }
+
+  storeBack(): void {
+    this.store = 'up';
+    const hanging = this.hanging;
+    this.hanging = [];
+    for (const go of hanging) go();
+  }
+}
+
+interface PendingCall {
+  readonly label: string;
+  readonly at: number;
+  readonly life: Life;
+}
+
+/** Everything there is in one simulation, made from a seed. Rules of who does what when are in the other files. */
+export class World {
+  readonly options: SimOptions;
+  readonly chance: Chance;
+  readonly timeline: Timeline;
+  readonly auditor: Auditor;
+  readonly memory: MemoryBackend['memory'];
+  readonly hosts: Host[];
+  readonly minds = new Map<string, Mind>();
+  /** Per session: every message that reached whoever is behind it. */
+  readonly experienced = new Map<string, Set<string>>();
+  readonly calls = new Set<PendingCall>();
+  readonly struck = new Map<Fault, number>();
+  /** Per run: what its agents told of their use, and when. */
+  readonly usage = new Map<string, { tokens: number; at: number }[]>();
+  /** When runs ended, on the monotonic clock. */
+  readonly endedAt = new Map<string, number>();
+  quiet = false;
+  diskFull = false;
+  failure: Failure | null = null;
+  onUp: (life: Life) => void = () => {};
+  onCrash: (life: Life) => void = () => {};
+  readonly #trace: ((line: string) => void) | null;
+  #ids = 0;
+  #pids = 0;
+
+  constructor(options: SimOptions, trace: ((line: string) => void) | null) {
+    this.options = options;
+    this.#trace = trace;
+    this.chance = new Chance(options.seed, 2);
+    this.timeline = new Timeline(() => this.chance.next());
+    const clock = { mono: () => this.timeline.now };
+    this.memory = openMemory({ clock }).memory;
+    this.auditor = new Auditor({ settings: options.settings, fail: (invariant, message) => this.fail(invariant, message), mono: clock.mono });
+    this.hosts = Array.from({ length: options.hosts }, (_, i) => new Host(this, `h${i + 1}`));
+  }
+
+  fail(invariant: Invariant, message: string): void {
+    if (this.failure) return;
+    this.failure = { invariant, message, at: this.timeline.now };
+    this.say(null, `VIOLATED: ${invariant}: ${message}`);
+  }
+
+  check(holds: boolean, invariant: Invariant, message: () => string): void {
+    if (!holds) this.fail(invariant, message());
+  }
+
+  say(life: Life | null, text: string): void {
+    if (!this.#trace) return;
+    const seconds = (this.timeline.now / 1000).toFixed(3).padStart(9);
+    this.#trace(`${seconds} ${life ? `${life.host.name}.${life.number}` : 'world'} ${text}`);
+  }
+
+  has(habit: Habit): boolean {
+    return this.options.habits.has(habit);
+  }
+
+  /** Whether a fault happens now: only if this seed has it, and never in the quiet phase. */
+  strikes(fault: Fault, probability: number): boolean {
+    if (this.quiet || !this.options.faults.has(fault)) return false;
+    if (probability < 1 && !this.chance.hit(Math.min(0.9, probability * this.options.wildness))) return false;
+    this.struck.set(fault, (this.struck.get(fault) ?? 0) + 1);
+    return true;
+  }
+
+  nextId(): string {
+    return (++this.#ids).toString(36).padStart(5, '0');
+  }
+
+  nextPid(): number {
+    return ++this.#pids;
+  }
+
+  mayGrow(): boolean {
+    return !this.quiet && this.auditor.ledger.rows.task.size < this.options.maxTasks;
+  }
+
+  mindOf(task: Task): Mind {
+    let mind = this.minds.get(task.session);
+    if (!mind) this.minds.set(task.session, (mind = new Mind(this, task.session, task.id, task.plan !== null)));
+    return mind;
+  }
+
+  anyLife(): Life | null {
+    const up = this.hosts.flatMap((host) => host.up ?? []);
+    return this.chance.pick(up) ?? null;
+  }
+
+  onDurable(change: Change, outcome: Outcome, life: Life): void {
+    const durable = this.auditor.durable(change, outcome, life.host.name);
+    for (const fact of durable.facts) if (fact.type === 'run.ended' && fact.run) this.endedAt.set(fact.run, this.timeline.now);
+    if (this.#trace) for (const fact of durable.facts) this.say(life, `  ${fact.type} ${[fact.plan, fact.task, fact.run, fact.session, fact.request, ...(fact.messages ?? [])].filter(Boolean).join(' ')} ${fact.data ? JSON.stringify(fact.data) : ''}`);
+  }
+
+  /** A call of anybody to an engine. What it answers is looked at the moment it is given. */
+  async invoke<T>(life: Life, label: string, make: () => Promise<T>, verify?: (result: T) => void): Promise<T> {
+    if (life.dead) {
+      await this.timeline.sleep(100);
+      throw new ConnectionLost();
+    }
+    if (life.stalled) await new Promise<void>((resolve) => life.deliver(resolve));
+    this.say(life, label);
+    const pending = { label, at: this.timeline.now, life };
+    this.calls.add(pending);
+    try {
+      const result = await make();
+      verify?.(result);
+      return result;
+    } finally {
+      this.calls.delete(pending);
+    }
+  }
+
+  crash(life: Life, why: string, options: { onDisk?: boolean } = {}): void {
+    if (life.dead) return;
+    const { host } = life;
+    this.say(life, `CRASHES ${why}`);
+    life.dead = true;
+    if (!options.onDisk) life.disk.backend.crash();
+    for (const process of [...host.processes.values()]) {
+      // An agent that was not yet recorded is tied to its parent and goes with it.
+      const known = this.auditor.ledger.rows.run.get(process.spec.run)?.identity === process.identity;
+      if (known && this.strikes('agents_survive_crash', 0.5)) process.outlive(() => host.up);
+      else process.vanish('with its engine');
+    }
+    this.onCrash(life);
+    this.timeline.after(this.chance.skewed(10, this.quiet ? 100 : 25_000), () => host.boot());
+  }
+
+  // What agents and people get.
+
+  /** Everything given with a turn was on disk as taken by that turn. */
+  checkHandOver(input: TurnInput, turn: string): void {
+    const messages: Mail[] = [];
+    for (const id of input.given) {
+      if (!id.startsWith('msg_')) continue;
+      const message = this.auditor.ledger.rows.message.get(id);
+      this.check(this.auditor.ledger.takers.get(id)?.has(turn) === true, 'durable', () => `message ${id} was handed to turn ${turn} before that was on disk`);
+      if (message) messages.push(message);
+    }
+    for (const [i, message] of messages.entries()) {
+      const before = messages[i - 1];
+      const inOrder = !before || (before.urgent && !message.urgent) || (before.urgent === message.urgent && before.number < message.number);
+      this.check(inOrder, 'mailbox order', () => `turn ${turn} brings ${before?.id} (${before?.number}) before ${message.id} (${message.number})`);
+    }
+  }
+
+  absorb(agent: Process, input: TurnInput): void {
+    const got = new Map(readText(input.text).map((one) => [one.id, one.marked]));
+    for (const id of input.given) {
+      const marked = got.get(id);
+      if (!id.startsWith('msg_')) agent.mind.memory.take({ id, marked: true });
+      else if (marked === undefined) this.fail('ends', `turn ${input.turn} of ${agent.spec.run} should bring ${id}; it is not in the text`);
+      else this.#took(agent.mind, agent.mind.memory, { id, marked }, input.text);
+    }
+  }
+
+  absorbDeliveries(agent: Process, deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.#took(agent.mind, agent.mind.memory, readDelivery(delivery), delivery.text);
+  }
+
+  took(memory: Memory, delivery: Delivery): void {
+    this.#took(null, memory, readDelivery(delivery), delivery.text);
+  }
+
+  #took(mind: Mind | null, memory: Memory, got: { id: string; marked: boolean }, text: string): void {
+    memory.take(got);
+    const message = this.auditor.ledger.rows.message.get(got.id);
+    if (!message) return this.fail('durable', `${got.id} was handed over and is not on disk`);
+    within(this.experienced, message.to).add(got.id);
+    if (message.kind === 'end' && message.run) {
+      const output = this.auditor.ledger.rows.run.get(message.run)?.end?.output;
+      this.check(output !== undefined && text.includes(output), 'ends', () => `the end ${got.id} was handed over without its result "${output}"`);
+    }
+    if (!mind) return;
+    this.check(mind.session === message.to, 'ends', () => `${got.id} is for ${message.to} and was handed to ${mind.session}`);
+    if (message.kind === 'end' && message.task) mind.children.delete(message.task);
+    if (message.request && (message.kind === 'question' || message.kind === 'approval_request')) mind.toAnswer.add(message.request);
+  }
+
+  /** An agent uses something, and its executor says so. */
+  use(agent: Process, tokens: number, id = `u${this.nextPid()}`): void {
+    const told = this.usage.get(agent.spec.run) ?? [];
+    told.push({ tokens, at: this.timeline.now });
+    this.usage.set(agent.spec.run, told);
+    agent.tell({ type: 'usage', id, tokens, usd: 0 });
+  }
+
+  /** LIM1: new work is only asked for while there are slots. */
+  checkSlots(life: Life, max: number): void {
+    let executing = 0;
+    for (const process of life.host.processes.values()) {
+      if (process.born !== life || !process.alive) continue;
+      const run = this.auditor.ledger.rows.run.get(process.spec.run);
+      if (run?.state === 'open' && run.turn && process.turnOpen !== null && process.atWork && process.blocked === 0) executing++;
+    }
+    const { concurrency } = this.options.settings;
+    this.check(executing + max <= concurrency, 'limits', () => `${life.host.name} asks for ${max} new tasks while ${executing} agents are at work; the limit is ${concurrency}`);
+  }
+}
