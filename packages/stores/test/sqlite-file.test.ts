@@ -266,6 +266,19 @@ describe('sqlite, the file', () => {
     expect(clock.timers).toBe(0);
   });
 
+  it('[STO25] a commit under way when the log is to be written back is not disturbed', async () => {
+    const clock = new FakeClock();
+    const backend = await open({ clock });
+    await backend.store.commit(insert('task_1'));
+    const committing = backend.store.commit(insert('task_2'));
+    // The lookup opens the transaction.
+    expect(await openIds(backend)).toEqual(['task_1', 'task_2']);
+    clock.advance(2_000);
+    expect(await committing).toEqual({ committed: true, lastEvent: 2 });
+    clock.advance(1_001);
+    expect(clock.timers).toBe(0);
+  });
+
   for (const point of ['before-apply', 'before-commit', 'after-commit', 'after-commit-before-ack']) {
     it(`[STO6] nothing acknowledged is lost, killed at ${point}`, async () => {
       const child = await startChild(path, point, 13);

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock, Dispatch, Store } from '@reveille/core';
 import type { Backend, CrashPoint } from '../backend.ts';
 import { MIGRATIONS } from '../migrations/index.ts';
@@ -49,14 +49,16 @@ async function shut(db: DatabaseSync, writer: Writer, tidy: IdleCheckpoint): Pro
 
 class IdleCheckpoint {
   readonly #clock: Clock;
-  readonly #run: () => void;
+  readonly #db: DatabaseSync;
+  readonly #checkpoint: StatementSync;
   #waiting: (() => void) | undefined;
   #last = 0;
 
   constructor(db: DatabaseSync, clock: Clock) {
     this.#clock = clock;
     const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-    this.#run = () => checkpoint.get();
+    // Not while a transaction is open: it would be refused, and the next idle moment comes.
+    this.#run = () => (db.isTransaction ? undefined : checkpoint.get());
   }
 
   soon(): void {
@@ -71,8 +73,19 @@ class IdleCheckpoint {
 
   #look(): void {
     const idle = this.#clock.mono() - this.#last;
-    this.#waiting = idle < IDLE_MS ? this.#clock.after(IDLE_MS - idle, () => this.#look()) : undefined;
-    if (!this.#waiting) this.#run();
+    this.#waiting = undefined;
+    // An open transaction ends with a commit, which asks for the next look.
+    if (this.#db.isTransaction) return;
+    if (idle < IDLE_MS) this.#waiting = this.#clock.after(IDLE_MS - idle, () => this.#look());
+    else this.#run();
+  }
+
+  #run(): void {
+    try {
+      this.#checkpoint.get();
+    } catch {
+      // All of it is safe in the log, which is only longer than it might be. The next commit says what is wrong.
+    }
   }
 }
 

@@ -22,6 +22,12 @@ export interface WriterOptions {
 }
 
 /**
+ * A turn of the event loop can be long when a thousand calls come at once; a commit costs a fraction of this, and
+ * nobody waits for the whole turn.
+ */
+const LONGEST_BATCH_MS = 2;
+
+/**
  * Group commit. A change is checked and applied to the cached rows when it comes. The first one opens a batch; all that
  * come in the same turn of the event loop belong to it, and then the batch is written and committed as one
  * transaction. Nobody is answered before. If the commit fails, none of the batch happened: the caches are dropped,
@@ -40,6 +46,7 @@ export class Writer {
   readonly #commit: StatementSync;
   readonly #rollback: StatementSync;
   #batch: Batch | undefined;
+  #openedAt = 0;
   #begun = false;
   #closed = false;
 
@@ -63,7 +70,10 @@ export class Writer {
       this.#options.crashPoint('before-apply');
       const batch = this.#open();
       const outcome = this.#apply(change);
-      return outcome.committed ? batch.add(change, outcome) : outcome;
+      if (!outcome.committed) return outcome;
+      const answer = batch.add(change, outcome);
+      if (this.#options.clock.mono() - this.#openedAt >= LONGEST_BATCH_MS) this.#end(batch);
+      return answer;
     });
   }
 
@@ -104,6 +114,7 @@ export class Writer {
     const batch = (this.#batch = new Batch());
     // Claims made before this batch are not undone with it.
     this.#undo.clear();
+    this.#openedAt = this.#options.clock.mono();
     setImmediate(() => this.#end(batch));
     return batch;
   }
