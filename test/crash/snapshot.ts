@@ -1,0 +1,61 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Message, Plan, Request, Run, Session, Task } from '@reveille/protocol';
+
+/** All that a database holds, read with SQL by a process that is not the engine's. */
+export interface Snapshot {
+  readonly integrity: string;
+  readonly plans: ReadonlyMap<string, Plan>;
+  readonly tasks: ReadonlyMap<string, Task>;
+  readonly sessions: ReadonlyMap<string, Session>;
+  readonly runs: ReadonlyMap<string, Run>;
+  readonly messages: ReadonlyMap<string, Message>;
+  readonly requests: ReadonlyMap<string, Request>;
+  /** Each row of the log: the number of its first event, and how many there are. */
+  readonly events: readonly { readonly first: number; readonly count: number }[];
+}
+
+/**
+ * Reads a copy, because opening the file itself would write its log back: the next life of the victim has to find it as
+ * it was left. Null: there is no database, or one without tables yet.
+ */
+export function takeSnapshot(world: string): Snapshot | null {
+  const original = join(world, 'reveille.db');
+  if (!existsSync(original)) return null;
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-crash-copy-'));
+  try {
+    const copy = join(folder, 'copy.db');
+    for (const suffix of ['', '-wal']) {
+      if (existsSync(original + suffix)) copyFileSync(original + suffix, copy + suffix);
+    }
+    const db = new DatabaseSync(copy);
+    try {
+      return read(db);
+    } finally {
+      db.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function read(db: DatabaseSync): Snapshot | null {
+  if (!db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'message'`).get()) return null;
+  const table = <T>(name: string): Map<string, T> => {
+    const rows = db.prepare(`SELECT id, doc FROM ${name}`).all() as { id: string; doc: string }[];
+    return new Map(rows.map(({ id, doc }) => [id, JSON.parse(doc) as T]));
+  };
+  const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
+  return {
+    integrity,
+    plans: table('plan'),
+    tasks: table('task'),
+    sessions: table('session'),
+    runs: table('run'),
+    messages: table('message'),
+    requests: table('request'),
+    events: db.prepare('SELECT first, count FROM events ORDER BY first').all() as { first: number; count: number }[],
+  };
+}
