@@ -56,9 +56,8 @@ class IdleCheckpoint {
 
   constructor(db: DatabaseSync, clock: Clock) {
     this.#clock = clock;
-    const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-    // Not while a transaction is open: it would be refused, and the next idle moment comes.
-    this.#run = () => (db.isTransaction ? undefined : checkpoint.get());
+    this.#db = db;
+    this.#checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
   soon(): void {
