@@ -103,10 +103,15 @@ export const queuedMessages = (tx: Tx, session: SessionId): Promise<Message[]> =
 export const deliveredMessages = (tx: Tx, session: SessionId): Promise<Message[]> =>
   inState(tx, session, 'delivered');
 
-/** Most sessions never get any mail, and their row says so. */
+/** As this decision has left them so far. Most sessions never get any mail, and their row says so. */
 async function inState(tx: Tx, id: SessionId, state: Message['state']): Promise<Message[]> {
   const { mail } = await tx.need('session', id);
-  return mail === 0 ? [] : tx.list('message', { list: 'byState', equal: [id, state] });
+  if (mail === 0) return [];
+  const stored = await tx.list('message', { list: 'byState', equal: [id, state] });
+  const known = new Set(stored.map((message) => message.id));
+  const put = [...tx.lettersTo(id)].filter((message) => !known.has(message.id));
+  const all = [...stored, ...put].filter((message) => message.state === state);
+  return put.length > 0 ? all.toSorted((a, b) => a.number - b.number) : all;
 }
 
 /** Records who takes the messages, before they are handed over (MBX3). Failures and questions come first (WAK2). */
@@ -141,8 +146,8 @@ export function giveBack(tx: Tx, messages: readonly Message[], seen: 'no' | 'unk
 export async function closeMailbox(tx: Tx, session: Session, options: { read: boolean }): Promise<void> {
   const delivered = await deliveredMessages(tx, session.id);
   if (options.read) markRead(tx, delivered);
-  const unread = [...(await queuedMessages(tx, session.id)), ...(options.read ? [] : delivered)];
-  for (const message of unread)
+  else giveBack(tx, delivered, 'unknown');
+  for (const message of await queuedMessages(tx, session.id))
     tx.put('message', { ...message, state: 'dead', taken: null, dead: RECIPIENT_ENDED });
 }
 

@@ -1,4 +1,4 @@
-import { ReveilleError, type Fact, type SessionId, type TaskState } from '@reveille/protocol';
+import { ReveilleError, type Fact, type Message, type SessionId, type TaskState } from '@reveille/protocol';
 import { factsOf } from './facts.ts';
 import type { Offer } from './ports/dispatch.ts';
 import type { Change, Find, Guard, Store, TableName, Tables, Write } from './ports/store.ts';
@@ -22,6 +22,7 @@ export class Tx {
   readonly now: number;
   readonly #store: Store;
   readonly #entries = new Map<string, Entry>();
+  readonly #letters = new Map<SessionId, Map<string, Message>>();
   readonly #facts: Fact[] = [];
   readonly #offers = new Map<string, Offer>();
   readonly #drops = new Set<string>();
@@ -73,7 +74,19 @@ export class Tx {
     const known = this.#entries.get(key);
     if (known) known.after = doc;
     else this.#entries.set(key, { table, id: doc.id, version: 0, before: undefined, after: doc });
+    if (table === 'message') this.#letter(doc as Message);
     this.#dirty = true;
+  }
+
+  #letter(message: Message): void {
+    const known = this.#letters.get(message.to);
+    if (known) known.set(message.id, message);
+    else this.#letters.set(message.to, new Map([[message.id, message]]));
+  }
+
+  /** The messages to a session that this decision has put: the only rows it may have to list before they are stored. */
+  lettersTo(session: SessionId): Iterable<Message> {
+    return this.#letters.get(session)?.values() ?? [];
   }
 
   note(fact: Fact): void {
