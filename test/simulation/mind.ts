@@ -15,7 +15,7 @@ interface Got {
 export class Memory {
   readonly #world: World;
   readonly #owner: string;
-  readonly #ids = new Set<string>();
+  readonly #ids = new Map<string, { unmarked: number }>();
   #fresh: string[] = [];
 
   constructor(world: World, owner: string) {
@@ -23,14 +23,15 @@ export class Memory {
     this.#owner = owner;
   }
 
-  /** MBX3: never twice without saying so. */
+  /** MBX3: of several copies all but one say that they may have been seen. Two under way may come in either order. */
   take({ id, marked }: Got): void {
-    const again = this.#ids.has(id);
-    if (again && !marked) {
+    const known = this.#ids.get(id);
+    const unmarked = (known?.unmarked ?? 0) + (marked ? 0 : 1);
+    if (unmarked > 1) {
       this.#world.fail('ends', `${this.#owner} was given ${id} again, without a word that it may have been seen`);
     }
-    this.#ids.add(id);
-    if (!again) this.#fresh.push(id);
+    this.#ids.set(id, { unmarked });
+    if (!known) this.#fresh.push(id);
   }
 
   /** It does something: its history has been written. */
