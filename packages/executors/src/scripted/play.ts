@@ -2,10 +2,10 @@ import { ReveilleError, type Delivery, type SpawnInput, type SpawnResult } from 
 import type { ScriptedAgent } from './agent.ts';
 import { readLetters, type Letter } from './letters.ts';
 import type { Script } from './life.ts';
-import { withScript, type ParsedScript, type Step } from './written.ts';
+import { withScript, type ParsedScript, type ParsedStep } from './written.ts';
 
 const GO_ON = 'Go on as you think best.';
-const DONE: Step = { do: 'report', status: 'success', output: 'Done.' };
+const DONE: ParsedStep = { do: 'report', status: 'success', output: 'Done.' };
 
 /** A written script as a program. How far it got is in the agent's memory, so that a resumed one goes on from there. */
 export function play(script: ParsedScript): Script {
@@ -41,13 +41,13 @@ class Player {
   }
 
   /** What it does when it is woken and nothing is written for that: it makes the report that was refused before. */
-  byItself(): readonly Step[] {
-    const refused = this.#agent.memory.notes['report'] as Step | undefined;
+  byItself(): readonly ParsedStep[] {
+    const refused = this.#agent.memory.notes['report'] as ParsedStep | undefined;
     return [{ do: 'answer', text: GO_ON }, refused ?? DONE];
   }
 
   /** True: it was the last thing to do in this turn. */
-  async take(step: Step): Promise<boolean> {
+  async take(step: ParsedStep): Promise<boolean> {
     const agent = this.#agent;
     if (step.attempt !== undefined && step.attempt !== agent.attempt) return false;
     switch (step.do) {
@@ -87,7 +87,7 @@ class Player {
   }
 
   /** The steps that deal with other tasks, and with the end of its own. */
-  async #act(step: Exclude<Step, { do: Simple }>): Promise<boolean> {
+  async #act(step: Exclude<ParsedStep, { do: Simple }>): Promise<boolean> {
     const agent = this.#agent;
     switch (step.do) {
       case 'call':
@@ -106,7 +106,7 @@ class Player {
         this.#receive(await agent.checkUpdates());
         return false;
       case 'retry':
-        await this.#retry(step.max);
+        await this.#retry(step);
         return false;
       case 'answer':
         await this.#answer(step.text);
@@ -132,7 +132,7 @@ class Player {
     return { ...input, key, prompt: script ? withScript(input.prompt, script) : input.prompt };
   }
 
-  async #delegate(step: Extract<Step, { do: 'delegate' }>): Promise<void> {
+  async #delegate(step: Extract<ParsedStep, { do: 'delegate' }>): Promise<void> {
     const options = step.patienceMs === undefined ? {} : { patienceMs: step.patienceMs };
     const result: SpawnResult = await this.#agent.delegate(this.#input(step.task, 0), options);
     if (result.state === 'ended' && result.delivery) this.#receive([result.delivery]);
@@ -151,9 +151,12 @@ class Player {
     }
   }
 
-  async #retry(max: number): Promise<void> {
+  async #retry({ max, say, afterMs }: Extract<ParsedStep, { do: 'retry' }>): Promise<void> {
     const { notes } = this.#agent.memory;
-    for (const { task } of this.#takeMail((letter) => letter.kind === 'end' && letter.status === 'failed')) {
+    const failed = this.#takeMail((letter) => letter.kind === 'end' && letter.status === 'failed');
+    if (failed.length > 0 && say !== undefined) this.#agent.say(say);
+    if (failed.length > 0) await this.#agent.work(afterMs);
+    for (const { task } of failed) {
       const tried = Number(notes[`retried ${task}`] ?? 0);
       if (!task || tried >= max) continue;
       notes[`retried ${task}`] = tried + 1;
@@ -169,7 +172,7 @@ class Player {
   }
 
   /** Mail that came since it last looked, and wants something done, comes before the report. */
-  async #report(step: Extract<Step, { do: 'report' }>): Promise<true> {
+  async #report(step: Extract<ParsedStep, { do: 'report' }>): Promise<true> {
     const agent = this.#agent;
     agent.memory.notes['report'] = step;
     const unseen = this.#fetch();
@@ -235,4 +238,4 @@ type Simple =
   | 'crash'
   | 'silent'
   | 'ignoreAbort';
-type Child = Extract<Step, { do: 'delegate' }>['task'];
+type Child = Extract<ParsedStep, { do: 'delegate' }>['task'];

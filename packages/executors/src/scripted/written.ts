@@ -54,8 +54,14 @@ const Step = z.discriminatedUnion('do', [
     ...only,
   }),
   z.strictObject({ do: z.literal('check'), ...only }),
-  /** Tries again the children it was told have failed, each at most so often. */
-  z.strictObject({ do: z.literal('retry'), max: z.number().int().positive().default(3), ...only }),
+  /** Tries again the children it was told have failed, each at most so often; first, if there are any, it thinks. */
+  z.strictObject({
+    do: z.literal('retry'),
+    max: z.number().int().positive().default(3),
+    say: text.optional(),
+    afterMs: ms.default(0),
+    ...only,
+  }),
   /** Answers the questions it was asked. */
   z.strictObject({ do: z.literal('answer'), text, ...only }),
   z.strictObject({ do: z.literal('ask'), text, options: z.array(z.string()).default([]), ...only }),
@@ -93,7 +99,8 @@ const Step = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('silent'), ...only }),
   z.strictObject({ do: z.literal('ignoreAbort'), ...only }),
 ]);
-export type Step = z.infer<typeof Step>;
+export type Step = z.input<typeof Step>;
+export type ParsedStep = z.infer<typeof Step>;
 
 const Steps = z.array(Step).max(10_000);
 const WrittenScript = z.strictObject({

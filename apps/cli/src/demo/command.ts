@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { plain, paintFor } from '../ansi.ts';
+import { UsageError } from '../usage.ts';
+import { drawFrame, seconds } from './frame.ts';
+import { Interruption } from './interruption.ts';
+import { drawLine } from './lines.ts';
+import { look, type Picture } from './picture.ts';
+import type { Happening } from './probe.ts';
+import { Screen } from './screen.ts';
+import { setUp, type Stage } from './stage.ts';
+import { story } from './story.ts';
+import { drawSummary, summarise } from './summary.ts';
+
+export const DEMO_HELP = `reveille demo: a plan of eight tasks, run by scripted agents, shown live
+
+  reveille demo [options]
+
+The engine and its database are the real ones; the agents follow a script, so no key, no model and no network
+are needed. One of them fans out four subtasks, one of which fails and is tried again; another asks you a
+question, which is answered for you. It takes about 15 seconds.
+
+  --speed N   N times as fast (0.1 to 100)
+  --keep      keep the database, and say where it is; otherwise it is deleted
+  --json      every event as a line of JSON, then the summary
+  --help      this text
+
+In a terminal the tree is redrawn in place; elsewhere every change is a line. NO_COLOR=1 turns colours off.
+Ctrl-C ends it.
+`;
+
+interface Options {
+  readonly speed: number;
+  readonly keep: boolean;
+  readonly json: boolean;
+}
+
+const FRAME_MS = 100;
+
+export async function demo(args: readonly string[]): Promise<number> {
+  const options = parse(args);
+  if (!options) {
+    process.stdout.write(DEMO_HELP);
+    return 0;
+  }
+  const interruption = new Interruption();
+  const view = viewFor(options);
+  const { keep, speed } = options;
+  let stage: Stage | undefined;
+  try {
+    stage = await setUp({
+      told: story(speed),
+      keep,
+      happened: (happening, at) => view.happened(happening, at),
+    });
+    const picture = await watch(stage, view, interruption);
+    await stage.close();
+    view.close();
+    return finish(picture, stage, { options, view, interruption });
+  } finally {
+    await stage?.close();
+    view.close();
+    interruption.forget();
+  }
+}
+
+/** Shows the plan until it has ended, or until somebody wants it to. */
+async function watch(stage: Stage, view: View, interruption: Interruption): Promise<Picture> {
+  let picture = await look(stage);
+  while (picture.plan.state === 'active' && !interruption.why) {
+    await view.show(picture, stage);
+    await Promise.race([interruption.happens, sleep(FRAME_MS)]);
+    picture = await look(stage);
+  }
+  await view.show(picture, stage, true);
+  return picture;
+}
+
+function parse(args: readonly string[]): Options | null {
+  const { values } = readArgs(args);
+  if (values.help) return null;
+  const speed = Number(values.speed);
+  if (!(speed >= 0.1 && speed <= 100)) {
+    throw new UsageError(`--speed takes a number from 0.1 to 100, not "${values.speed}".`, 'demo');
+  }
+  return { speed, keep: values.keep, json: values.json };
+}
+
+function readArgs(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        speed: { type: 'string', default: '1' },
+        keep: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), 'demo', { cause: error });
+  }
+}
+
+/** One way of showing what happens. */
+interface View {
+  /** Called for every single thing, as it happens. */
+  happened(happening: Happening, at: number): void;
+  /** Called every so often, and once more at the end. */
+  show(picture: Picture, stage: Stage, last?: boolean): Promise<void>;
+  close(): void;
+  summary(picture: Picture, kept: string | null): string;
+}
+
+function viewFor(options: Options): View {
+  if (options.json) return jsonView();
+  return process.stdout.isTTY && process.env['TERM'] !== 'dumb' ? liveView() : lineView();
+}
+
+function liveView(): View {
+  const paint = paintFor(process.stdout, process.env);
+  const screen = new Screen(process.stdout);
+  return {
+    happened: () => undefined,
+    show: async (picture, _, last = false) =>
+      screen.draw(drawFrame(picture, { ...screen.size, last }, paint)),
+    close: () => screen.close(),
+    summary: (picture, kept) => `${drawSummary(picture, kept, screen.size.columns, paint).join('\n')}\n`,
+  };
+}
+
+function lineView(): View {
+  return {
+    happened: (happening, at) => {
+      const line = drawLine(happening, at);
+      if (line !== null) process.stdout.write(`${line}\n`);
+    },
+    show: async () => undefined,
+    close: () => undefined,
+    summary: (picture, kept) => `${drawSummary(picture, kept, 100, plain).join('\n')}\n`,
+  };
+}
+
+function jsonView(): View {
+  let after = 0;
+  const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
+  return {
+    happened: () => undefined,
+    async show(_, stage) {
+      const events = await stage.orchestrator.events(after, 10_000);
+      for (const event of events) process.stdout.write(line(event));
+      after = events.at(-1)?.number ?? after;
+    },
+    close: () => undefined,
+    summary: (picture, kept) => line({ type: 'demo.summary', ...summarise(picture), database: kept }),
+  };
+}
+
+interface Finish {
+  readonly options: Options;
+  readonly view: View;
+  readonly interruption: Interruption;
+}
+
+function finish(picture: Picture, stage: Stage, { options, view, interruption }: Finish): number {
+  const kept = options.keep ? stage.folder : null;
+  if (interruption.why === 'unread') return 0;
+  if (interruption.why) {
+    const done = picture.rows.filter(({ state }) => state === 'completed').length;
+    const database = kept === null ? 'The database is deleted' : `The database is in ${kept}`;
+    const stopped = `Stopped after ${seconds(picture.elapsed)}, with ${done} of ${picture.rows.length} tasks done.`;
+    process.stderr.write(`\n${stopped} ${database}; nothing is left running.\n`);
+    return interruption.exitCode;
+  }
+  process.stdout.write(view.summary(picture, kept));
+  for (const warning of stage.warnings) process.stderr.write(`The engine warned: ${warning}\n`);
+  return picture.plan.state === 'completed' ? 0 : 1;
+}

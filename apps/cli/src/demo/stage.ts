@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DEFAULTS, Engine, type Clock } from '@reveille/core';
+import { scriptedExecutor } from '@reveille/executors';
+import {
+  ReveilleError,
+  type Message,
+  type Orchestrator,
+  type PlanId,
+  type SessionId,
+  type TaskId,
+} from '@reveille/protocol';
+import { openSqlite, type Backend } from '@reveille/stores';
+import { systemClock, systemRandom } from '../system.ts';
+import { Probe, type Happening } from './probe.ts';
+import type { Owner, story } from './story.ts';
+
+const AGENTS = ['agent', 'architect', 'coder', 'product', 'reviewer', 'tester'];
+
+export interface Stage {
+  readonly probe: Probe;
+  readonly orchestrator: Orchestrator;
+  readonly owner: SessionId;
+  readonly plan: PlanId;
+  /** What is asked now, by whom. */
+  readonly questions: ReadonlyMap<TaskId, string>;
+  /** What went wrong inside, for whoever wants to report it. */
+  readonly warnings: readonly string[];
+  readonly folder: string;
+  /** Ends the engine and its store, and deletes the folder unless it is to be kept. */
+  close(): Promise<void>;
+}
+
+interface SetUp {
+  readonly told: ReturnType<typeof story>;
+  readonly keep: boolean;
+  readonly happened: (happening: Happening, at: number) => void;
+}
+
+/** The real engine on a real SQLite file in a folder of its own, with scripted agents, and the plan under way. */
+export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
+  const clock = systemClock({ keepsAlive: true });
+  const probe = new Probe(clock, happened);
+  const folder = makeFolder();
+  const undo = new AsyncDisposableStack();
+  undo.defer(sweeping(folder, keep));
+  try {
+    const warnings: string[] = [];
+    const warn = (warning: string): void => void warnings.push(warning);
+    const backend = await openSqlite({ path: join(folder, 'reveille.db'), clock });
+    undo.defer(() => backend.close());
+    const engine = compose({ ...backend, store: probe.store(backend.store) }, clock, probe, warn);
+    await engine.start();
+    undo.defer(() => engine.stop());
+    const { orchestrator, owner, self, questions, stop } = await seat(engine, {
+      clock,
+      probe,
+      warn,
+      says: told.owner,
+    });
+    undo.defer(stop);
+    const { plan } = await self.savePlan(told.plan, { start: true });
+    return {
+      probe,
+      orchestrator,
+      owner,
+      plan: plan.id,
+      questions,
+      warnings,
+      folder,
+      close: () => undo.disposeAsync(),
+    };
+  } catch (error) {
+    await undo.disposeAsync();
+    throw error;
+  }
+}
+
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'reveille-demo-'));
+  } catch (cause) {
+    const words = `No folder can be made in ${tmpdir()}. Set TMPDIR to one that you can write to.`;
+    throw new ReveilleError('store_failed', words, { cause });
+  }
+}
+
+/** Deletes the folder, also if the process is made to exit before it comes to that. */
+function sweeping(folder: string, keep: boolean): () => void {
+  const sweep = (): void => (keep ? undefined : rmSync(folder, { recursive: true, force: true }));
+  process.once('exit', sweep);
+  return () => {
+    process.off('exit', sweep);
+    sweep();
+  };
+}
+
+function compose(backend: Backend, clock: Clock, probe: Probe, warn: (warning: string) => void): Engine {
+  const executor = probe.executor(scriptedExecutor({ clock, connect: (caller) => engine.as(caller) }));
+  const engine: Engine = new Engine({
+    store: backend.store,
+    dispatch: backend.dispatch,
+    clock,
+    random: systemRandom(),
+    executors: { backends: () => ['scripted'], get: (name) => (name === 'scripted' ? executor : undefined) },
+    agents: { names: () => AGENTS },
+    host: 'demo',
+    settings: DEFAULTS,
+    log: (level, message, data) => level !== 'debug' && warn(`${message} ${JSON.stringify(data)}`),
+  });
+  return engine;
+}
+
+interface Seat {
+  readonly clock: Clock;
+  readonly probe: Probe;
+  readonly warn: (warning: string) => void;
+  readonly says: Owner;
+}
+
+/** The person who owns the plan: a session that is told how its tasks end, and answers a question after a while. */
+async function seat(engine: Engine, { clock, probe, warn, says }: Seat) {
+  const orchestrator = engine.as({ kind: 'person', name: 'you' });
+  const { id: owner } = await orchestrator.openSession('chat', 'you');
+  const self = engine.as({ kind: 'session', session: owner });
+  const questions = new Map<TaskId, string>();
+  const timers = new Set<() => void>();
+  const answer = ({ kind, task, request, text }: Message): void => {
+    if (kind !== 'question' || !task || !request) return;
+    questions.set(task, text.split('\n', 1)[0] ?? '');
+    const cancel = clock.after(says.afterMs, () => {
+      timers.delete(cancel);
+      questions.delete(task);
+      self.answer({ request, answer: says.answer }).catch((error: unknown) => warn(String(error)));
+    });
+    timers.add(cancel);
+  };
+  await self.attach(owner, async (deliveries) => {
+    probe.handled(deliveries.map(({ message }) => message.id));
+    for (const { message } of deliveries) answer(message);
+  });
+  return { orchestrator, owner, self, questions, stop: () => timers.forEach((cancel) => cancel()) };
+}
