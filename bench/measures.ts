@@ -238,7 +238,9 @@ async function inProcess<T>(script: string, args: readonly string[]): Promise<T>
   const child = spawn(process.execPath, [...flags, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const code = await new Promise<number | null>((resolve) => child.on('exit', resolve));
-  if (code !== 0) throw new Error(`${script} ended with ${code}`);
+  await new Promise((resolve) => child.on('close', resolve));
+  // `prepare` kills itself when it is done: that is what it prepares.
+  if (child.exitCode !== 0 && child.signalCode !== 'SIGKILL')
+    throw new Error(`${script} ended with ${child.exitCode}`);
   return JSON.parse(output.trim().split('\n').at(-1) ?? '') as T;
 }

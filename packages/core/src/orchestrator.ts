@@ -1,20 +1,64 @@
 import type { Caller, Orchestrator } from '@reveille/protocol';
-import { correspondence } from './operations/correspondence.ts';
-import { delegation } from './operations/delegation.ts';
-import { planOperations } from './operations/plans.ts';
-import { reporting } from './operations/report.ts';
-import { sessionOperations } from './operations/sessions.ts';
-import { taskOperations } from './operations/tasks.ts';
 import type { Host } from './host.ts';
+import { CORRESPONDENCE, correspondence } from './operations/correspondence.ts';
+import { DELEGATION, delegation } from './operations/delegation.ts';
+import { PLAN_OPERATIONS, planOperations } from './operations/plans.ts';
+import { REPORTING, reporting } from './operations/report.ts';
+import { SESSION_OPERATIONS, sessionOperations } from './operations/sessions.ts';
+import { TASK_OPERATIONS, taskOperations } from './operations/tasks.ts';
 
-/** The engine's own implementation of the Orchestrator: input is parsed, the caller checked, one decision made. */
+type Operations = Partial<Orchestrator>;
+type Group = readonly [
+  names: readonly (keyof Orchestrator)[],
+  make: (host: Host, caller: Caller) => Operations,
+];
+
+const GROUPS: readonly Group[] = [
+  [PLAN_OPERATIONS, planOperations],
+  [TASK_OPERATIONS, taskOperations],
+  [DELEGATION, delegation],
+  [REPORTING, reporting],
+  [CORRESPONDENCE, correspondence],
+  [SESSION_OPERATIONS, sessionOperations],
+];
+
+/**
+ * The engine's own implementation of the Orchestrator: input is parsed, the caller checked, one decision made. Ten
+ * thousand workers hold one each, so it is two fields; a group of operations is made when one of it is called.
+ */
+class Door {
+  readonly host: Host;
+  readonly caller: Caller;
+
+  constructor(host: Host, caller: Caller) {
+    this.host = host;
+    this.caller = caller;
+  }
+}
+
+for (const [names, make] of GROUPS) {
+  for (const name of names) {
+    Object.defineProperty(Door.prototype, name, {
+      value(this: Door, ...args: unknown[]): unknown {
+        const operation = make(this.host, this.caller)[name] as (...given: unknown[]) => unknown;
+        return operation(...args);
+      },
+    });
+  }
+}
+
+type Offered = (
+  | typeof PLAN_OPERATIONS
+  | typeof TASK_OPERATIONS
+  | typeof DELEGATION
+  | typeof REPORTING
+  | typeof CORRESPONDENCE
+  | typeof SESSION_OPERATIONS
+)[number];
+/** No operation is forgotten: this fails to compile if one is. */
+type Complete = Exclude<keyof Orchestrator, Offered> extends never ? Orchestrator : never;
+
 export function orchestratorFor(host: Host, caller: Caller): Orchestrator {
-  return {
-    ...planOperations(host, caller),
-    ...taskOperations(host, caller),
-    ...delegation(host, caller),
-    ...reporting(host, caller),
-    ...correspondence(host, caller),
-    ...sessionOperations(host, caller),
-  };
+  // The loop above gave it every operation; the compiler cannot see that, `Complete` can.
+  return new Door(host, caller) as unknown as Complete;
 }

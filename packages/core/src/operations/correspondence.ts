@@ -24,9 +24,12 @@ import { cancel, complete, review } from '../task-acts.ts';
 import type { Tx } from '../tx.ts';
 
 type WorkerCaller = Extract<Caller, { kind: 'worker' }>;
-type Correspondence = Pick<Orchestrator, 'notifyParent' | 'sendMessage' | 'answer' | 'reserve'>;
+export const CORRESPONDENCE = ['notifyParent', 'sendMessage', 'answer', 'reserve'] as const;
 
-export function correspondence(host: Host, caller: Caller): Correspondence {
+export function correspondence(
+  host: Host,
+  caller: Caller,
+): Pick<Orchestrator, (typeof CORRESPONDENCE)[number]> {
   const { context } = host;
   return {
     async notifyParent(input) {

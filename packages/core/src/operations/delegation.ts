@@ -18,9 +18,9 @@ import { resolveAgent } from '../plan-rules.ts';
 import { spawn, type Spawned } from '../subtasks.ts';
 import type { Tx } from '../tx.ts';
 
-type Delegation = Pick<Orchestrator, 'spawnSubtask' | 'spawnSubtasks' | 'awaitSubtasks' | 'checkUpdates'>;
+export const DELEGATION = ['spawnSubtask', 'spawnSubtasks', 'awaitSubtasks', 'checkUpdates'] as const;
 
-export function delegation(host: Host, caller: Caller): Delegation {
+export function delegation(host: Host, caller: Caller): Pick<Orchestrator, (typeof DELEGATION)[number]> {
   const { context } = host;
   const room: Room = {
     context,

@@ -18,19 +18,21 @@ import { personSession } from '../sessions.ts';
 import type { Tx } from '../tx.ts';
 import { viewPlan, viewTask } from '../views.ts';
 
-type PlanOperations = Pick<
-  Orchestrator,
-  | 'savePlan'
-  | 'addPlanTask'
-  | 'startPlan'
-  | 'pausePlan'
-  | 'resumePlan'
-  | 'cancelPlan'
-  | 'getPlan'
-  | 'listPlans'
->;
+export const PLAN_OPERATIONS = [
+  'savePlan',
+  'addPlanTask',
+  'startPlan',
+  'pausePlan',
+  'resumePlan',
+  'cancelPlan',
+  'getPlan',
+  'listPlans',
+] as const;
 
-export function planOperations(host: Host, caller: Caller): PlanOperations {
+export function planOperations(
+  host: Host,
+  caller: Caller,
+): Pick<Orchestrator, (typeof PLAN_OPERATIONS)[number]> {
   const { context } = host;
   const { store } = context;
   const wish = (why?: string) => ({ by: nameOf(caller), why: why ?? 'cancelled by request' });

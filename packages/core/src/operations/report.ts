@@ -21,8 +21,10 @@ type WorkerCaller = Extract<Caller, { kind: 'worker' }>;
 type Work = Awaited<ReturnType<typeof collect>>;
 type Reported = { stale: string } | { result: ReportResult } | { unread: ReturnType<typeof take> };
 
+export const REPORTING = ['reportCompletion'] as const;
+
 /** SUB6: the report ends the run, unless children are open or their ends unread. A late one is refused and recorded. */
-export function reporting(host: Host, caller: Caller): Pick<Orchestrator, 'reportCompletion'> {
+export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeof REPORTING)[number]> {
   const { context } = host;
   return {
     async reportCompletion(input) {

@@ -4,12 +4,19 @@ import type { Host } from '../host.ts';
 import { AttachedReceiver } from '../receiver.ts';
 import { endSession, openSession } from '../sessions.ts';
 
-type SessionOperations = Pick<
-  Orchestrator,
-  'openSession' | 'endSession' | 'attach' | 'mailbox' | 'inbox' | 'events'
->;
+export const SESSION_OPERATIONS = [
+  'openSession',
+  'endSession',
+  'attach',
+  'mailbox',
+  'inbox',
+  'events',
+] as const;
 
-export function sessionOperations(host: Host, caller: Caller): SessionOperations {
+export function sessionOperations(
+  host: Host,
+  caller: Caller,
+): Pick<Orchestrator, (typeof SESSION_OPERATIONS)[number]> {
   const { context } = host;
   const { store } = context;
 

@@ -27,23 +27,25 @@ import { moveTask } from '../task-table.ts';
 import type { Tx } from '../tx.ts';
 import { everyTask, viewTask } from '../views.ts';
 
-type TaskOperations = Pick<
-  Orchestrator,
-  | 'getTask'
-  | 'listTasks'
-  | 'deployTask'
-  | 'completeTask'
-  | 'cancelTask'
-  | 'retryTask'
-  | 'reviewTask'
-  | 'pauseWorker'
-  | 'resumeWorker'
-  | 'interruptWorker'
-  | 'raiseBudget'
-  | 'stop'
->;
+export const TASK_OPERATIONS = [
+  'getTask',
+  'listTasks',
+  'deployTask',
+  'completeTask',
+  'cancelTask',
+  'retryTask',
+  'reviewTask',
+  'pauseWorker',
+  'resumeWorker',
+  'interruptWorker',
+  'raiseBudget',
+  'stop',
+] as const;
 
-export function taskOperations(host: Host, caller: Caller): TaskOperations {
+export function taskOperations(
+  host: Host,
+  caller: Caller,
+): Pick<Orchestrator, (typeof TASK_OPERATIONS)[number]> {
   const { context } = host;
   const { store } = context;
   const by = nameOf(caller);
