@@ -2,6 +2,7 @@ export { Engine } from './engine.ts';
 export type { Ports } from './context.ts';
 export { envelope } from './envelope.ts';
 export { graphProblems, checkPlan } from './plan-rules.ts';
+export { OPERATIONS } from './orchestrator.ts';
 export { DEFAULTS, type Settings } from './settings.ts';
 export { mayMove } from './task-table.ts';
 export * from './ports/clock.ts';

@@ -22,6 +22,9 @@ const GROUPS: readonly Group[] = [
   [SESSION_OPERATIONS, sessionOperations],
 ];
 
+/** The names of all operations: what may be called by name. */
+export const OPERATIONS: ReadonlySet<string> = new Set(GROUPS.flatMap(([names]) => names));
+
 /**
  * The engine's own implementation of the Orchestrator: input is parsed, the caller checked, one decision made. Ten
  * thousand workers hold one each, so it is two fields; a group of operations is made when one of it is called.

@@ -140,13 +140,13 @@ export class ScriptedAgent {
     const body = this.#body;
     const id = body.next();
     body.tell({ type: 'tool_call', id, name: operation, digest: `${operation} ${JSON.stringify(args[0])}` });
+    const { orchestrator } = body;
     // The parameters are those of this very operation; TypeScript cannot follow a generic key that far.
-    const run = body.orchestrator[operation] as unknown as (
-      ...of: Parameters<Orchestrator[K]>
-    ) => ReturnType<Orchestrator[K]>;
+    type Operation = (...of: Parameters<Orchestrator[K]>) => ReturnType<Orchestrator[K]>;
+    const run = orchestrator[operation] as unknown as Operation;
     for (;;) {
       try {
-        const result = await run(...args);
+        const result = await run.apply(orchestrator, args);
         const news = !(Array.isArray(result) && result.length === 0);
         body.tell({ type: 'tool_end', id, failed: false, news });
         return result;

@@ -1,4 +1,11 @@
-import { ReveilleError, type Delivery, type SpawnInput, type SpawnResult } from '@reveille/protocol';
+import { OPERATIONS } from '@reveille/core';
+import {
+  ReveilleError,
+  type Delivery,
+  type Orchestrator,
+  type SpawnInput,
+  type SpawnResult,
+} from '@reveille/protocol';
 import type { ScriptedAgent } from './agent.ts';
 import { readLetters, type Letter } from './letters.ts';
 import type { Script } from './life.ts';
@@ -193,11 +200,11 @@ class Player {
 
   async #call(operation: string, args: readonly unknown[]): Promise<void> {
     const { orchestrator } = this.#agent;
-    if (!Object.hasOwn(orchestrator, operation)) {
+    if (operation in Object.prototype || !(operation in orchestrator)) {
       throw new ReveilleError('invalid_input', `There is no operation "${operation}".`);
     }
     // The operations check their input themselves, as they do for any other caller.
-    await this.#agent.call(operation as 'getTask', ...(args as Parameters<typeof orchestrator.getTask>));
+    await this.#agent.call(operation as 'getTask', ...(args as Parameters<Orchestrator['getTask']>));
   }
 
   #receive(deliveries: readonly Delivery[]): void {
