@@ -4,6 +4,7 @@ import { Vitals, type Alert } from './health.ts';
 import type { Agent, Executor, ExecutorEvent, Seen, StartSpec, TurnInput } from './ports/executor.ts';
 
 const HISTORY_MS = 30_000;
+const STEER_MS = 10_000;
 
 /**
  * One live agent, and what it said that has not been dealt with yet. Nothing here waits or writes: whoever holds the
@@ -25,9 +26,11 @@ export class AgentLine {
   failure: { readonly class: ErrorClass; readonly message: string } | null = null;
   usage: { readonly id: string; readonly tokens: number; readonly usd: number }[] = [];
   alerts: Alert[] = [];
-  /** What it was offered during the turn and did not take. */
-  refused: Message[] = [];
+  /** What it was offered during the turn and did not take, or did not say whether it took. */
+  refused: { readonly message: Message; readonly seen: 'no' | 'unknown' }[] = [];
+  /** Mail is being offered to the open turn: until the answer is there, nobody knows whether the turn has it. */
   steering = false;
+  #giveUpSteering: () => void = () => undefined;
   readonly #usageSeen = new Set<string>();
 
   constructor(context: Context, poke: () => void) {
@@ -119,16 +122,26 @@ export class AgentLine {
     this.vitals.turnEnded(this.#context.clock.mono());
   }
 
-  /** Offers mail to the open turn. An agent that never answers must not keep anybody waiting, so nobody waits here. */
+  /** Offers mail to the open turn. One that does not say in time whether it took it may have. */
   steer(input: TurnInput, messages: readonly Message[]): void {
     this.handedOver();
     this.steering = true;
-    const settled = (answer: 'taken' | 'refused' | undefined): void => {
+    let answered = false;
+    const settled = (answer: 'taken' | 'refused' | 'silent'): void => {
+      if (answered) return;
+      answered = true;
+      this.#giveUpSteering();
       this.steering = false;
-      if (answer !== 'taken') this.refused.push(...messages);
+      // It has it from now on: what it did before shows nothing.
+      if (answer === 'taken') this.handedOver();
+      const seen = answer === 'silent' ? 'unknown' : 'no';
+      if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));
       this.#poke();
     };
-    Promise.resolve(this.#agent?.steer(input)).then(settled, () => settled('refused'));
+    this.#giveUpSteering = this.#context.clock.after(STEER_MS, () => settled('silent'));
+    const agent = this.#agent;
+    if (agent) agent.steer(input).then(settled, () => settled('refused'));
+    else settled('refused');
   }
 
   interrupt(): void {
@@ -149,6 +162,7 @@ export class AgentLine {
 
   async stop(reason: string): Promise<void> {
     this.#open = false;
+    this.#giveUpSteering();
     await this.#agent?.stop(reason);
   }
 }

@@ -31,7 +31,9 @@ export type Begun =
       readonly turn: OpenedTurn | null;
       readonly reap: string | null;
       readonly waits: boolean;
-    };
+    }
+  /** The run has ended; what an earlier life left of its agent has not. */
+  | { readonly kind: 'reap'; readonly task: Task; readonly run: Run };
 
 /** A turn that has been opened: what is to be handed over, once the commit is on disk. */
 export interface OpenedTurn {
@@ -44,20 +46,33 @@ export interface OpenedTurn {
 /** Opens a run for a task that is ready, or goes on with its open one under the next epoch (ID4). */
 export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun> {
   const task = await tx.get('task', id);
-  if (!task || !['ready', 'running', 'waiting'].includes(task.state)) return forget(tx, id);
+  const last = task?.lastRun ? await tx.need('run', task.lastRun) : null;
+  if (!task || !['ready', 'running', 'waiting'].includes(task.state)) {
+    if (task && last && leftAlive(context, last) !== null) return { kind: 'reap', task, run: last };
+    return forget(tx, id);
+  }
   if (task.run) return goOn(tx, context, task, await tx.need('run', task.run));
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
   if (!mayStart(plan, task)) return forget(tx, id);
-  const run = newRun(context, task, tx.now, task.lastRun ? await tx.need('run', task.lastRun) : null);
+  const run = newRun(context, task, tx.now, last);
   tx.put('run', run);
+  if (last?.identity) tx.put('run', { ...last, host: null, identity: null });
   const running = moveTask(tx, task, 'running', {
     why: 'started',
     also: { run: run.id, attempts: run.attempt },
   });
   const turn = await openTurn(tx, context, running, run);
-  if (!turn) return { kind: 'nothing' };
-  return { kind: 'start', task: running, run: await tx.need('run', run.id), turn, reap: null, waits: false };
+  const begun = await tx.need('run', run.id);
+  if (turn) return { kind: 'start', task: running, run: begun, turn, reap: run.identity, waits: false };
+  return begun.identity === null ? { kind: 'nothing' } : { kind: 'reap', task: running, run: begun };
 }
+
+/**
+ * What may still live of the run's agent, here. It stays on record until it is known to be gone: a crash before it was
+ * ended must not make anybody forget it. What another host left, that host has stopped before its lease ended.
+ */
+const leftAlive = (context: Context, run: Run): string | null =>
+  run.host === context.host ? run.identity : null;
 
 function forget(tx: Tx, id: TaskId): Begun {
   tx.drop(id);
@@ -75,7 +90,7 @@ function newRun(context: Context, task: Task, now: number, last: Run | null): Ru
     state: 'open',
     host: context.host,
     epoch: 1,
-    identity: null,
+    identity: last ? leftAlive(context, last) : null,
     resume,
     turn: null,
     turns: 0,
@@ -93,19 +108,18 @@ function newRun(context: Context, task: Task, now: number, last: Run | null): Ru
 
 /** An earlier life, another host, or a pause held this run. If there is nothing to say to its agent, none is started. */
 async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
-  const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null };
+  const identity = leftAlive(context, run);
+  const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null, identity };
   const quiet = run.turn === null && (await queuedMessages(tx, run.session)).length === 0;
   const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;
-  // What an earlier life left alive here must end first, and only a run that is held has somebody to end it. What
-  // another host left, it has stopped before its lease ended.
-  const leftAlive = run.host === context.host ? run.identity : null;
-  if (waits && leftAlive === null) {
-    tx.put('run', { ...next, host: null, identity: null });
+  // What an earlier life left must end first, and only a run that is held has somebody to end it.
+  if (waits && next.identity === null) {
+    tx.put('run', { ...next, host: null });
     tx.drop(task.id);
     return { kind: 'nothing' };
   }
-  tx.put('run', { ...next, identity: null });
-  return { kind: 'start', task, run: next, turn: null, reap: leftAlive, waits: waits !== null };
+  tx.put('run', next);
+  return { kind: 'start', task, run: next, turn: null, reap: next.identity, waits: waits !== null };
 }
 
 /** Why a run that rests has reason to: a child, an answer, a pause. Null: it is silent (HLT1). */
@@ -316,6 +330,16 @@ export async function fault(
     task: task.id,
     text: `${error.class}: ${error.message}; attempt ${faults + 1} of ${maxTries(error.class) + 1} in ${Math.round(delay / 1000)} s`,
   });
+}
+
+/** The agent of a run that has ended is gone: its task needs no host any more, unless it is to be tried again. */
+export async function letGo(tx: Tx, id: RunId): Promise<void> {
+  const run = await tx.need('run', id);
+  if (run.state === 'open' || run.identity === null) return;
+  tx.put('run', { ...run, host: null, identity: null });
+  const task = await tx.need('task', run.task);
+  if (task.state === 'ready') offerTask(tx, task, { release: true });
+  else if (task.run === null) tx.drop(task.id);
 }
 
 /** No agent is kept for a run that waits; its next message resumes it. */

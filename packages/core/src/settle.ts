@@ -34,21 +34,15 @@ export async function settle(
 ): Promise<Task> {
   const end: RunEnd = { ...ending, at: tx.now };
   if (run) {
-    const closed = {
-      state: 'ended',
-      host: null,
-      turn: null,
-      inquiry: null,
-      retryAt: null,
-      identity: null,
-    } as const;
-    tx.put('run', { ...run, ...closed, end });
+    const host = run.identity === null ? null : run.host;
+    tx.put('run', { ...run, state: 'ended', host, turn: null, inquiry: null, retryAt: null, end });
     if (task.budget) await release(tx, task.budget, `${run.id}/`);
   }
   const to = nextState(task, end);
   const also = { run: null, lastRun: run?.id ?? task.lastRun, byHand: false };
   const next = moveTask(tx, task, to, { why: endWhy(end), also });
-  tx.drop(task.id);
+  // An agent that may still live keeps its task at its host, so that a crash now leaves somebody to end it.
+  if (!run || run.identity === null) tx.drop(task.id);
   tx.wake(task.session);
   await closeRequests(tx, task);
   if (to === 'review') return askForReview(tx, context, next, run);

@@ -12,6 +12,7 @@ import {
   endTurn,
   fault,
   held,
+  letGo,
   openTurn,
   park,
   signOfLife,
@@ -56,11 +57,13 @@ export class WorkerRun implements Taker {
   #run: Run | null = null;
   #executor: Executor | null = null;
   #leaveDesk: (() => void) | null = null;
-  #phase: 'starting' | 'live' | 'stopping' | 'done' = 'starting';
+  #phase: 'starting' | 'live' | 'leaving' | 'stopping' | 'done' = 'starting';
   #blockedCalls = 0;
   #wall: { readonly since: number; readonly limitMs: number } | null = null;
   #cancelRetry: (() => void) | null = null;
   #leftOpen = true;
+  /** On the way from a claim to its first turn; it holds its slot meanwhile. */
+  #beginning = true;
 
   constructor(context: Context, hooks: WorkerRunHooks, taskId: TaskId) {
     this.#context = context;
@@ -76,7 +79,7 @@ export class WorkerRun implements Taker {
 
   /** Whether it holds a slot: a run that rests, or waits in a call, does not (LIM2). */
   get executing(): boolean {
-    return this.#phase === 'starting' || (this.#line.turn !== null && this.#blockedCalls === 0);
+    return this.#beginning || (this.#line.turn !== null && this.#blockedCalls === 0);
   }
 
   get run(): Run | null {
@@ -146,23 +149,22 @@ export class WorkerRun implements Taker {
 
   async #step(): Promise<void> {
     if (this.#phase === 'starting') return this.#start();
+    if (this.#phase === 'leaving') return this.#leave();
     if (this.#phase !== 'live') return;
     const line = this.#line;
     if (line.started) await this.#recordStart(line.started);
     const rows = await this.#current();
-    if (!rows) {
-      this.#leftOpen = false;
-      return this.#stop('the run has ended');
-    }
+    if (!rows) return this.#leave();
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
     await this.#tell();
     if (await this.#spendUsage()) return;
     if (line.failure) return this.#fault(line.failure);
-    if (line.turnEnd) return this.#endTurn(line.turnEnd);
+    // What the turn did not take may not be counted as read when it ends.
+    if (line.refused.length > 0) await this.#takeBack();
+    if (line.turnEnd) return line.steering ? undefined : this.#endTurn(line.turnEnd);
     if (line.turn === null) return this.#next(rows.run);
     if (rows.run.paused) line.interrupt();
-    if (line.signed) await this.#markRead();
-    if (line.refused.length > 0) await this.#takeBack();
+    if (line.signed && !line.steering) await this.#markRead();
     if (this.#executor?.steers && this.#context.settings.steer && !line.steering) await this.#steer();
     await this.#watch();
   }
@@ -185,8 +187,10 @@ export class WorkerRun implements Taker {
     this.#task = begun.task;
     this.#run = begun.run;
     this.#executor = this.#context.executors.get(begun.task.agent.backend) ?? null;
-    if (begun.reap !== null) await this.#executor?.reap(begun.reap);
+    const reap = begun.kind === 'reap' ? begun.run.identity : begun.reap;
+    if (reap !== null) await this.#executor?.reap(reap);
     if (this.#phase !== 'starting') return;
+    if (begun.kind === 'reap') return this.#leave();
     if (begun.waits) {
       await this.#decideHeld(async (tx, run, task) => park(tx, task, run));
       return this.#finish();
@@ -195,7 +199,10 @@ export class WorkerRun implements Taker {
     this.#leaveDesk = this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
     await this.#setWall(begun.task, begun.run);
     if (!begun.task.cancelling) await this.#launch(begun.task, begun.run);
+    // Whoever is given work can be found again by a later life: the identity is on disk before the first word.
+    if (this.#line.started) await this.#recordStart(this.#line.started);
     if (begun.turn) await this.#handOver(begun.turn);
+    this.#beginning = false;
     this.#hooks.slotChanged();
     this.#stepper.poke();
   }
@@ -219,15 +226,8 @@ export class WorkerRun implements Taker {
       const workspace = (await workspaces?.open(task, run.id)) ?? { path: '', branch: '' };
       if (this.#phase !== 'live') return;
       const { id, epoch, session, resume } = run;
-      this.#line.start(this.#executor, {
-        task,
-        run: id,
-        epoch,
-        session,
-        agent: task.agent,
-        resume,
-        workspace,
-      });
+      const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace };
+      this.#line.start(this.#executor, spec);
     } catch (error) {
       this.#line.failure = {
         class: 'invalid',
@@ -240,6 +240,7 @@ export class WorkerRun implements Taker {
     await this.#decideHeld(async (tx, run) => {
       tx.put('run', { ...run, identity: started.identity, resume: started.resume ?? run.resume });
     });
+    if (this.#run) this.#run = { ...this.#run, identity: started.identity };
     if (this.#line.started === started) this.#line.started = null;
   }
 
@@ -309,7 +310,7 @@ export class WorkerRun implements Taker {
   async #takeBack(): Promise<void> {
     const { refused } = this.#line;
     await this.#decideHeld(async (tx) => {
-      for (const { id } of refused) giveBack(tx, [await tx.need('message', id)], 'no');
+      for (const { message, seen } of refused) giveBack(tx, [await tx.need('message', message.id)], seen);
     });
     this.#line.refused = this.#line.refused.slice(refused.length);
   }
@@ -329,19 +330,16 @@ export class WorkerRun implements Taker {
     this.#line.usage = this.#line.usage.slice(usage.length);
     if (!over) return false;
     const error = { class: 'limit', message: over } as const;
-    await this.#settle({
-      status: 'failed',
-      cause: 'limit',
-      output: this.#line.vitals.lastWords,
-      error,
-      work: null,
-    });
+    const output = this.#line.vitals.lastWords;
+    await this.#settle({ status: 'failed', cause: 'limit', output, error, work: null });
     return true;
   }
 
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {
     await this.#line.stop(error.message);
-    await this.#decideHeld((tx, run, task) => fault(tx, this.#context, task, run, error));
+    await this.#decideHeld((tx, run, task) =>
+      fault(tx, this.#context, task, { ...run, identity: null }, error),
+    );
     this.#finish();
   }
 
@@ -354,10 +352,12 @@ export class WorkerRun implements Taker {
   /** Stops the agent, takes what it leaves, and ends the run. */
   async #settle(ending: Ending): Promise<void> {
     await this.#line.stop(ending.output);
-    const left =
-      this.#task && this.#run ? await this.#context.workspaces?.collect(this.#task, this.#run.id) : null;
+    const { workspaces } = this.#context;
+    const left = this.#task && this.#run ? await workspaces?.collect(this.#task, this.#run.id) : null;
     const work = left ? { ...left, files: [...left.files] } : null;
-    await this.#decideHeld((tx, run, task) => settle(tx, this.#context, task, run, { ...ending, work }));
+    await this.#decideHeld((tx, run, task) =>
+      settle(tx, this.#context, task, { ...run, identity: null }, { ...ending, work }),
+    );
     this.#finish();
   }
 
@@ -369,6 +369,17 @@ export class WorkerRun implements Taker {
       const rows = await held(tx, mine.id, mine.epoch);
       return rows ? act(tx, rows.run, rows.task) : null;
     });
+  }
+
+  /** The run has ended, or is another's. Its agent is stopped; only then does its task no longer need this host. */
+  async #leave(): Promise<void> {
+    this.#phase = 'leaving';
+    this.#leftOpen = false;
+    await this.#line.stop('the run has ended');
+    if (this.#phase !== 'leaving') return;
+    const { id, identity } = this.#run ?? {};
+    if (id && identity) await decide(this.#context, (tx) => letGo(tx, id));
+    this.#finish();
   }
 
   async #stop(reason: string): Promise<void> {
