@@ -61,12 +61,15 @@ function checkEvents(db: Snapshot, report: Report): void {
 function checkEnds(db: Snapshot, report: Report): void {
   const ends = new Map<string, Message[]>();
   for (const message of db.messages.values()) {
-    if (message.kind === 'end' && message.run) ends.set(message.run, [...(ends.get(message.run) ?? []), message]);
+    if (message.kind === 'end' && message.run)
+      ends.set(message.run, [...(ends.get(message.run) ?? []), message]);
   }
   for (const run of db.runs.values()) {
     const messages = ends.get(run.id) ?? [];
-    if (run.state === 'open' && messages.length > 0) report('broken', `${run.id} is open, and its end was told`);
-    if (run.state === 'ended' && messages.length === 0) report('lost', `${run.id} ended, and nobody was told`);
+    if (run.state === 'open' && messages.length > 0)
+      report('broken', `${run.id} is open, and its end was told`);
+    if (run.state === 'ended' && messages.length === 0)
+      report('lost', `${run.id} ended, and nobody was told`);
     if (messages.length > 1) report('doubled', `${run.id} has ${messages.length} messages about its end`);
     if (run.state === 'open' && db.tasks.get(run.task)?.run !== run.id) {
       report('broken', `${run.id} is open, and its task does not know it`);
@@ -83,7 +86,10 @@ function checkHandOvers(db: Snapshot, session: string, effects: readonly Effect[
     if (words[0] !== 'got') continue;
     const [, via = '', id = '', kind, again] = words;
     if (seen.has(id) && (remembers || again !== '1') && !(kind === 'assignment' && !remembers)) {
-      report('doubled', `${session} was given ${id} (${kind}, by ${via}) twice${remembers ? '' : ', unmarked'}`);
+      report(
+        'doubled',
+        `${session} was given ${id} (${kind}, by ${via}) twice${remembers ? '' : ', unmarked'}`,
+      );
     }
     seen.add(id);
     if (kind === 'assignment') {
@@ -92,7 +98,8 @@ function checkHandOvers(db: Snapshot, session: string, effects: readonly Effect[
     }
     const message = db.messages.get(id);
     if (!message) report('lost', `${session} was given ${id}, which does not exist`);
-    else if (message.to !== session) report('broken', `${session} was given ${id}, which is for ${message.to}`);
+    else if (message.to !== session)
+      report('broken', `${session} was given ${id}, which is for ${message.to}`);
     else if (message.state === 'queued' && message.maybeSeen === 0 && !remembers) {
       report('broken', `${session} was given ${id}, and it is queued as if it never was`);
     }
@@ -109,7 +116,8 @@ function canShowHistory(db: Snapshot, session: string): boolean {
 function checkAcknowledged(db: Snapshot, session: string, words: readonly string[], report: Report): void {
   const [word, call, first = '', second = ''] = words;
   if (word !== 'ack') return;
-  const missing = (what: string): void => report('lost', `acknowledged to ${session} and not on disk: ${what}`);
+  const missing = (what: string): void =>
+    report('lost', `acknowledged to ${session} and not on disk: ${what}`);
   switch (call) {
     case 'spawn': {
       const task = db.tasks.get(second);

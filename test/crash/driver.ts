@@ -23,6 +23,8 @@ export interface WorldOptions {
   readonly point?: Point | undefined;
   /** Where compiled sources are kept between lives: three times as quick. */
   readonly cache?: string;
+  /** Keep the folder of a world that failed. */
+  readonly keep?: boolean;
 }
 
 export interface WorldResult {
@@ -41,11 +43,15 @@ export interface WorldResult {
 /** One database and the lives of one victim after another on it. */
 export async function runWorld(options: WorldOptions): Promise<WorldResult> {
   const folder = mkdtempSync(join(tmpdir(), `reveille-crash-${options.seed}-`));
+  let failed = false;
   try {
-    return await new Lives(folder, options).run();
+    const result = await new Lives(folder, options).run();
+    failed = result.problems.length > 0;
+    return result;
   } finally {
     for (const pid of livingIn(folder)) end(pid);
-    rmSync(folder, { recursive: true });
+    if (failed && options.keep) console.error(`kept: ${folder}`);
+    else rmSync(folder, { recursive: true });
   }
 }
 
@@ -78,7 +84,11 @@ class Lives {
     }
     const finishMs = this.#problems.length === 0 ? await this.#finish() : 0;
     const tasks = takeSnapshot(this.#folder)?.tasks.size ?? 0;
-    const { kills, firstEffectMs, problems } = { kills: this.#kills, firstEffectMs: this.#firstEffectMs, problems: this.#problems };
+    const { kills, firstEffectMs, problems } = {
+      kills: this.#kills,
+      firstEffectMs: this.#firstEffectMs,
+      problems: this.#problems,
+    };
     return { seed, cycles, kills, problems, firstEffectMs, finishMs, tasks };
   }
 
@@ -89,7 +99,8 @@ class Lives {
     const { code, signal, stderr } = await victim.ended;
     over.abort();
     const forced = await killing;
-    const name = kill.how === 'point' && !forced ? kill.point : kill.how === 'signal' ? kill.signal : 'random';
+    const name =
+      kill.how === 'point' && !forced ? kill.point : kill.how === 'signal' ? kill.signal : 'random';
     this.#kills.set(name, (this.#kills.get(name) ?? 0) + 1);
     const cycle = `life ${this.#life}, ${describeKill(kill)}`;
     const orderly = kill.how === 'signal' ? code === 0 : signal === 'SIGKILL';
@@ -111,8 +122,10 @@ class Lives {
     const { code, signal, stderr } = await victim.ended;
     stuck.abort();
     const cycle = `life ${this.#life}, the last`;
-    if (await giveUp) this.#add(cycle, [{ kind: 'stuck', text: `it did not end within ${FINISH_WITHIN_MS} ms` }]);
-    else if (code !== 0) this.#add(cycle, [{ kind: 'broken', text: `it ended with ${code ?? signal}: ${stderr}` }]);
+    if (await giveUp)
+      this.#add(cycle, [{ kind: 'stuck', text: `it did not end within ${FINISH_WITHIN_MS} ms` }]);
+    else if (code !== 0)
+      this.#add(cycle, [{ kind: 'broken', text: `it ended with ${code ?? signal}: ${stderr}` }]);
     this.#checkNobodyLeft(cycle);
     this.#checkLog(cycle);
     const snapshot = takeSnapshot(this.#folder);
@@ -125,7 +138,10 @@ class Lives {
     this.#life++;
     const compiled: Record<string, string> = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
     const began = performance.now();
-    const victim = startVictim([this.#folder, String(this.#life), String(seed), ...mode], { ...env, ...compiled });
+    const victim = startVictim([this.#folder, String(this.#life), String(seed), ...mode], {
+      ...env,
+      ...compiled,
+    });
     void victim.first.then((any) => any && this.#firstEffectMs.push(performance.now() - began));
     return victim;
   }
@@ -136,13 +152,17 @@ class Lives {
 
   #checkNobodyLeft(cycle: string): void {
     const left = livingIn(this.#folder);
-    if (left.length > 0) this.#add(cycle, [{ kind: 'broken', text: `processes were left: ${left.join(', ')}` }]);
+    if (left.length > 0)
+      this.#add(cycle, [{ kind: 'broken', text: `processes were left: ${left.join(', ')}` }]);
   }
 
   /** What the engine calls an error is a defect; a warning is about a store that failed, and here none does. */
   #checkLog(cycle: string): void {
     const lines = readLog(this.#folder).filter((line) => line.startsWith(`${this.#life} `));
-    this.#add(cycle, lines.map((text) => ({ kind: 'broken', text })));
+    this.#add(
+      cycle,
+      lines.map((text) => ({ kind: 'broken', text })),
+    );
   }
 }
 

@@ -1,4 +1,10 @@
-import { isReveilleError, isStoreError, type Delivery, type Orchestrator, type TaskId } from '@reveille/protocol';
+import {
+  isReveilleError,
+  isStoreError,
+  type Delivery,
+  type Orchestrator,
+  type TaskId,
+} from '@reveille/protocol';
 import type { Agent, Executor, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { assignmentOf, letterOf, lettersIn, type Letter } from './letters.ts';
 import { ROLES } from './roles.ts';
@@ -47,7 +53,10 @@ export class InnerAgent implements Agent {
   turn(input: TurnInput): void {
     this.#hold();
     this.#open = true;
-    this.take('turn', [...input.given.filter((id) => id === this.spec.run).map(assignmentOf), ...lettersIn(input.text)]);
+    this.take('turn', [
+      ...input.given.filter((id) => id === this.spec.run).map(assignmentOf),
+      ...lettersIn(input.text),
+    ]);
     void this.#play(input.turn);
   }
 
@@ -92,7 +101,9 @@ export class InnerAgent implements Agent {
   /** What it knows of itself: all of its effects if it remembers, else those of this life. */
   history(): readonly (readonly string[])[] {
     const effects = this.#world.effects.read(this.spec.session);
-    return effects.filter(({ life }) => this.remembers || life === this.#world.life).map(({ words }) => words);
+    return effects
+      .filter(({ life }) => this.remembers || life === this.#world.life)
+      .map(({ words }) => words);
   }
 
   async work(): Promise<void> {
@@ -149,4 +160,6 @@ export class InnerAgent implements Agent {
 
 /** Its run is over or its engine stops: somebody is about to stop it. */
 const isOver = (error: unknown): boolean =>
-  isReveilleError(error, 'stale_caller') || isReveilleError(error, 'stopping') || isReveilleError(error, 'aborted');
+  isReveilleError(error, 'stale_caller') ||
+  isReveilleError(error, 'stopping') ||
+  isReveilleError(error, 'aborted');

@@ -99,7 +99,11 @@ export function receiverWithPoints(receiver: Receiver, point: Reach): Receiver {
 export function migrationsWithPoints(schema: number, point: Reach): Migration[] {
   const more = Array.from({ length: Math.max(0, schema - MIGRATIONS.length) }, (_, i): Migration => {
     const version = MIGRATIONS.length + i + 1;
-    return { version, name: `later ${version}`, statements: () => [`CREATE TABLE later_${version} (id TEXT)`] };
+    return {
+      version,
+      name: `later ${version}`,
+      statements: () => [`CREATE TABLE later_${version} (id TEXT)`],
+    };
   });
   return [...MIGRATIONS, ...more].map((migration) => ({
     ...migration,

@@ -10,17 +10,30 @@ export type Kill =
 /** Only a first life opens a new file. */
 const FIRST_LIFE: readonly Point[] = ['before-open', 'migrating', 'opened'];
 /** Reached once per life, on the way up; and the one on the way down. */
-const ONCE: readonly Point[] = ['before-open', 'opened', 'reclaimed', 'recovered', 'stopping'];
+const ONCE: readonly Point[] = ['before-open', 'opened', 'reclaimed', 'swept', 'recovered', 'stopping'];
 const OFTEN = POINTS.filter((point) => !ONCE.includes(point) && point !== 'migrating');
 /** After about this many a life of the victim is over anyway. */
-const FEW: readonly Point[] = ['swept', 'before-steer', 'after-steer', 'before-seen', 'after-seen', 'before-reap', 'after-reap'];
+const FEW: readonly Point[] = [
+  'before-steer',
+  'after-steer',
+  'before-seen',
+  'after-seen',
+  'before-reap',
+  'after-reap',
+];
 
 /** The kill of one cycle. A third falls at random; the others go through the points in turn. */
-export function chooseKill(options: { cycle: number; world: number; chance: () => number; only?: Point | undefined }): Kill {
+export function chooseKill(options: {
+  cycle: number;
+  world: number;
+  chance: () => number;
+  only?: Point | undefined;
+}): Kill {
   const { cycle, world, chance, only } = options;
   if (only) return at(only, chance);
   if (cycle === 0) return at(FIRST_LIFE[world % FIRST_LIFE.length] as Point, chance);
-  if (cycle % 11 === 10) return { how: 'signal', signal: chance() < 0.5 ? 'SIGTERM' : 'SIGINT', afterMs: chance() * 100 };
+  if (cycle % 11 === 10)
+    return { how: 'signal', signal: chance() < 0.5 ? 'SIGTERM' : 'SIGINT', afterMs: chance() * 100 };
   if (cycle % 3 === 1) {
     if (chance() < 0.2) return { how: 'random', from: 'start', afterMs: chance() * 200 };
     return { how: 'random', from: 'first effect', afterMs: chance() * 150 };

@@ -3,9 +3,10 @@ import { isPoint, POINTS, type Point } from './points.ts';
 import { countKills, describeFailures, runSuite } from './suite.ts';
 import type { WorldResult } from './driver.ts';
 
-const USAGE = `npm run crash -- [--cycles N] [--seed S] [--point name]
+const USAGE = `npm run crash -- [--cycles N] [--seed S] [--point name] [--keep]
   Kills a real process N times (200) and looks for what was lost, doubled or stuck. The seed (by the clock, if none is
-  given) decides what it works on and where it is killed. A point is one of:
+  given) decides what it works on and where it is killed; --keep leaves the folder of a world that failed. A point is
+  one of:
   ${POINTS.join(', ')}`;
 
 await main();
@@ -27,16 +28,18 @@ async function main(): Promise<void> {
   process.exitCode = 1;
 }
 
-function readOptions(): { cycles: number; seed: number; point: Point | undefined } | null {
+function readOptions(): { cycles: number; seed: number; point: Point | undefined; keep: boolean } | null {
   try {
     const text = { type: 'string' } as const;
-    const { values } = parseArgs({ options: { cycles: text, seed: text, point: text } });
+    const { values } = parseArgs({
+      options: { cycles: text, seed: text, point: text, keep: { type: 'boolean' } },
+    });
     const cycles = Number(values.cycles ?? 200);
     const seed = Number(values.seed ?? Date.now() % 1_000_000);
-    const { point } = values;
+    const { point, keep = false } = values;
     if (!Number.isInteger(cycles) || cycles < 1 || !Number.isInteger(seed)) return null;
-    if (point === undefined) return { cycles, seed, point };
-    return isPoint(point) ? { cycles, seed, point } : null;
+    if (point === undefined) return { cycles, seed, point, keep };
+    return isPoint(point) ? { cycles, seed, point, keep } : null;
   } catch {
     return null; // an option that does not exist
   }
@@ -61,7 +64,9 @@ function table(results: readonly WorldResult[], ms: number): string {
     ['start to first effect, max', `${Math.round(firsts.at(-1) ?? 0)} ms`],
     ['left alone to the end, max', `${Math.round(finish)} ms`],
     ['took', `${(ms / 1_000).toFixed(1)} s`],
-    ...[...kills].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, n]): [string, number] => [`killed: ${name}`, n]),
+    ...[...kills]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, n]): [string, number] => [`killed: ${name}`, n]),
   ];
   return rows.map(([name, value]) => `${name.padEnd(34)}${String(value).padStart(16)}`).join('\n');
 }

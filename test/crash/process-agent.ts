@@ -35,19 +35,28 @@ class ProcessAgent implements Agent {
     this.#spec = spec;
     this.#world = world;
     this.#orchestrator = world.orchestratorOf(spec);
-    this.#child = spawn('/bin/sh', argumentsOf(spec, world, stubborn), { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
-    this.#exited = once(this.#child, 'exit').then(() => this.#spec.report({ type: 'exited', detail: 'its process is gone' }));
+    this.#child = spawn('/bin/sh', argumentsOf(spec, world, stubborn), {
+      detached: true,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#exited = once(this.#child, 'exit').then(() =>
+      this.#spec.report({ type: 'exited', detail: 'its process is gone' }),
+    );
     // It may be gone before the last line reached it; that it is gone is said by `exit`.
     this.#child.stdin?.on('error', () => {});
     const { pid } = this.#child;
     if (pid === undefined || !this.#child.stdout) return;
     createInterface({ input: this.#child.stdout }).on('line', (line) => void this.#hear(line));
     const born = birth(pid);
-    if (born !== null) spec.report({ type: 'started', identity: formatIdentity({ pid, born }), resume: spec.session });
+    if (born !== null)
+      spec.report({ type: 'started', identity: formatIdentity({ pid, born }), resume: spec.session });
   }
 
   turn(input: TurnInput): void {
-    this.#give([...input.given.filter((id) => id === this.#spec.run).map(assignmentOf), ...lettersIn(input.text)]);
+    this.#give([
+      ...input.given.filter((id) => id === this.#spec.run).map(assignmentOf),
+      ...lettersIn(input.text),
+    ]);
     this.#write(`turn ${input.turn}`);
   }
 
@@ -110,7 +119,10 @@ class ProcessAgent implements Agent {
   }
 
   async #report(status: 'success' | 'failed'): Promise<string> {
-    const result = await this.#orchestrator.reportCompletion({ status, output: `${this.#spec.task.name}: ${status}` });
+    const result = await this.#orchestrator.reportCompletion({
+      status,
+      output: `${this.#spec.task.name}: ${status}`,
+    });
     if (result.accepted) return 'accepted';
     if (result.code !== 'unread_ends') return result.code;
     this.#give(result.deliveries.map(letterOf));

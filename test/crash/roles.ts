@@ -8,7 +8,16 @@ type Role = (agent: InnerAgent) => Promise<void>;
  * What the agents do in a turn. Any turn may be the first of a new life, so a role looks at what it knows and does what
  * is left to do; spawning again with the same key is harmless.
  */
-export const ROLES: Readonly<Record<string, Role>> = { leaf, flaky, forgetful, crasher, asker, fan, busy, block };
+export const ROLES: Readonly<Record<string, Role>> = {
+  leaf,
+  flaky,
+  forgetful,
+  crasher,
+  asker,
+  fan,
+  busy,
+  block,
+};
 
 async function leaf(agent: InnerAgent): Promise<void> {
   await agent.work();
@@ -37,7 +46,8 @@ async function crasher(agent: InnerAgent): Promise<void> {
 async function asker(agent: InnerAgent): Promise<void> {
   await agent.work();
   const history = agent.history();
-  if (history.some(([word, , , kind]) => word === 'got' && kind === 'answer')) return report(agent, 'success');
+  if (history.some(([word, , , kind]) => word === 'got' && kind === 'answer'))
+    return report(agent, 'success');
   if (history.some(([word, call]) => word === 'ack' && call === 'ask')) return;
   const asked = await agent.call((calls) => calls.notifyParent({ type: 'question', message: 'which one?' }));
   agent.note('ack', 'ask', asked.request ?? '-');
@@ -70,7 +80,10 @@ async function spawnAll(agent: InnerAgent): Promise<void> {
   for (const [i, task] of agent.spawned.entries()) agent.note('ack', 'spawn', `c${i}`, task);
 }
 
-async function delegate(agent: InnerAgent, input: { agentType: string; prompt: string; key: string }): Promise<void> {
+async function delegate(
+  agent: InnerAgent,
+  input: { agentType: string; prompt: string; key: string },
+): Promise<void> {
   const options = { blocking: true, patienceMs: 2_000, signal: agent.signal };
   const result = await agent.call((calls) => calls.spawnSubtask(input, options));
   agent.note('ack', 'spawn', input.key, result.task);
@@ -95,7 +108,8 @@ async function care(agent: InnerAgent): Promise<void> {
   for (const [word, , , kind, , task, status, request] of history) {
     if (word !== 'got') continue;
     if (kind === 'question' && !done.has(`answer ${request}`)) await answer(agent, request as RequestId);
-    if (kind === 'end' && status === 'failed' && !done.has(`retry ${task}`)) await retry(agent, task as TaskId);
+    if (kind === 'end' && status === 'failed' && !done.has(`retry ${task}`))
+      await retry(agent, task as TaskId);
   }
 }
 
@@ -122,7 +136,9 @@ async function unlessTooLate(call: Promise<unknown>): Promise<boolean> {
 
 async function report(agent: InnerAgent, status: 'success' | 'failed'): Promise<void> {
   for (;;) {
-    const result = await agent.call((calls) => calls.reportCompletion({ status, output: `${agent.spec.task.name}: ${status}` }));
+    const result = await agent.call((calls) =>
+      calls.reportCompletion({ status, output: `${agent.spec.task.name}: ${status}` }),
+    );
     if (result.accepted) return agent.note('ack', 'report', agent.spec.run, status);
     if (result.code !== 'unread_ends') return;
     agent.takeDeliveries(result.deliveries);

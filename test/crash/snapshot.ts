@@ -47,7 +47,9 @@ function read(db: DatabaseSync): Snapshot | null {
     const rows = db.prepare(`SELECT id, doc FROM ${name}`).all() as { id: string; doc: string }[];
     return new Map(rows.map(({ id, doc }) => [id, JSON.parse(doc) as T]));
   };
-  const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
+  const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as {
+    integrity_check: string;
+  };
   return {
     integrity,
     plans: table('plan'),
@@ -56,6 +58,9 @@ function read(db: DatabaseSync): Snapshot | null {
     runs: table('run'),
     messages: table('message'),
     requests: table('request'),
-    events: db.prepare('SELECT first, count FROM events ORDER BY first').all() as { first: number; count: number }[],
+    events: db.prepare('SELECT first, count FROM events ORDER BY first').all() as {
+      first: number;
+      count: number;
+    }[],
   };
 }

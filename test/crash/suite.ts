@@ -12,11 +12,18 @@ export interface SuiteOptions {
   readonly cycles: number;
   readonly seed: number;
   readonly point?: Point | undefined;
+  readonly keep?: boolean;
   readonly onWorld?: (result: WorldResult) => void;
 }
 
 /** As many worlds as the cycles need, two at a time, each with a seed of its own. */
-export async function runSuite({ cycles, seed, point, onWorld }: SuiteOptions): Promise<WorldResult[]> {
+export async function runSuite({
+  cycles,
+  seed,
+  point,
+  keep = false,
+  onWorld,
+}: SuiteOptions): Promise<WorldResult[]> {
   const cache = mkdtempSync(join(tmpdir(), 'reveille-crash-compiled-'));
   try {
     await warmUp(cache);
@@ -26,7 +33,7 @@ export async function runSuite({ cycles, seed, point, onWorld }: SuiteOptions): 
     const next = sizes.entries();
     const lane = async (): Promise<void> => {
       for (const [i, size] of next) {
-        const result = await runWorld({ seed: seed + i, cycles: size, point, cache });
+        const result = await runWorld({ seed: seed + i, cycles: size, point, cache, keep });
         results.push(result);
         onWorld?.(result);
       }
@@ -46,7 +53,9 @@ export function describeFailures(results: readonly WorldResult[], point?: Point)
   const failed = results.filter(({ problems }) => problems.length > 0);
   return failed
     .map((result) => {
-      const lines = result.problems.slice(0, 20).map(({ cycle, kind, text }) => `  ${kind} (${cycle}): ${text}`);
+      const lines = result.problems
+        .slice(0, 20)
+        .map(({ cycle, kind, text }) => `  ${kind} (${cycle}): ${text}`);
       return [replayCommand(result, point), ...lines].join('\n');
     })
     .join('\n');
@@ -54,6 +63,7 @@ export function describeFailures(results: readonly WorldResult[], point?: Point)
 
 export function countKills(results: readonly WorldResult[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { kills } of results) for (const [name, n] of kills) counts.set(name, (counts.get(name) ?? 0) + n);
+  for (const { kills } of results)
+    for (const [name, n] of kills) counts.set(name, (counts.get(name) ?? 0) + n);
   return counts;
 }

@@ -65,7 +65,8 @@ export class Workload {
   /** The chat's part of a round: two children that it is woken for, and one that it waits for in the call. */
   async #delegate(chat: { session: SessionId; calls: Orchestrator }, round: number): Promise<void> {
     const chance = chanceFrom(this.#seed * 31 + round);
-    const noted = (key: string, task: string) => this.#world.effects.note(chat.session, 'ack', 'spawn', key, task);
+    const noted = (key: string, task: string) =>
+      this.#world.effects.note(chat.session, 'ack', 'spawn', key, task);
     for (const child of [`${backend(chance)}:leaf`, `${remembering(chance)}:asker`]) {
       const input = childInput(child, `r${round}-${child}`);
       noted(input.key, (await chat.calls.spawnSubtask(input, { blocking: false })).task);
@@ -92,7 +93,10 @@ export class Workload {
     return { session, calls };
   }
 
-  async #attach(session: SessionId, then: (deliveries: readonly Delivery[]) => Promise<void> = async () => {}): Promise<void> {
+  async #attach(
+    session: SessionId,
+    then: (deliveries: readonly Delivery[]) => Promise<void> = async () => {},
+  ): Promise<void> {
     if (this.#attached.has(session)) return;
     const receive = receiverWithPoints(async (deliveries) => {
       this.#note(session, 'receiver', deliveries);
@@ -119,7 +123,8 @@ async function answer(calls: Orchestrator, request: `req_${string}`): Promise<vo
   }
 }
 
-const pick = <T>(from: readonly T[], chance: () => number): T => from[Math.floor(chance() * from.length)] as T;
+const pick = <T>(from: readonly T[], chance: () => number): T =>
+  from[Math.floor(chance() * from.length)] as T;
 const backend = (chance: () => number): string => pick(['inner', 'blind', 'shell', 'stubborn'], chance);
 /** Whoever has an asker below it must remember the question. */
 const remembering = (chance: () => number): string => pick(['inner', 'shell', 'stubborn'], chance);
@@ -128,7 +133,10 @@ function roundPlan(seed: number, round: number) {
   const chance = chanceFrom(seed * 1_000 + round);
   const any = (): string => backend(chance);
   const ends = [`${any()}:leaf`, `${any()}:flaky`, `${any()}:forgetful`, `${any()}:leaf`];
-  const nested = [`inner:block/${remembering(chance)}:asker`, `${remembering(chance)}:fan/${any()}:leaf,${any()}:flaky`];
+  const nested = [
+    `inner:block/${remembering(chance)}:asker`,
+    `${remembering(chance)}:fan/${any()}:leaf,${any()}:flaky`,
+  ];
   const asked = [`${remembering(chance)}:asker`, `${any()}:flaky`];
   const task = (id: string, agent: string, dependencies: string[], children: string[] = []) => ({
     id,
@@ -144,9 +152,13 @@ function roundPlan(seed: number, round: number) {
       task('block', 'inner:block', ['first'], asked),
       task('nest', pick(['inner:fan', 'inner:busy', 'shell:fan'], chance), [], nested),
       // A crash of the agent alone is followed by a pause of a second, so not in every round.
-      task('odd', chance() < 0.15 ? `${any()}:crasher` : `blind:busy`, [], [`${any()}:leaf`, `${any()}:leaf`]),
+      task(
+        'odd',
+        chance() < 0.15 ? `${any()}:crasher` : `blind:busy`,
+        [],
+        [`${any()}:leaf`, `${any()}:leaf`],
+      ),
       task('last', `${any()}:leaf`, ['fan', 'block', 'nest', 'odd']),
     ],
   };
 }
-
