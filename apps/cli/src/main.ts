@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { ERRORS, isReveilleError, nearest } from '@reveille/protocol';
-import { demo } from './demo/command.ts';
 import { UsageError } from './usage.ts';
 
 const HELP = `Reveille runs many coding agents on one repository at once and never loses a result.
@@ -14,7 +13,10 @@ const HELP = `Reveille runs many coding agents on one repository at once and nev
 `;
 
 type Command = (args: readonly string[]) => Promise<number>;
-const COMMANDS: Readonly<Record<string, Command>> = { demo };
+/** Loaded when it is wanted: the engine and its store are not needed to say what there is. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  demo: async (args) => (await import('./demo/command.ts')).demo(args),
+};
 
 process.exitCode = await main(process.argv.slice(2));
 

@@ -51,7 +51,7 @@ function drawTitle({ plan, rows, elapsed }: Picture, columns: number, paint: Pai
     : `${paint(colour, left)}${gap}${paint('dim', right)}`;
 }
 
-/** How wide each column is; what does not fit a narrow terminal is left out, the agent first, then the words. */
+/** How wide each column is; what does not fit a narrow terminal is left out, the agent first, then the time, then the words. */
 interface Layout {
   readonly name: number;
   readonly agent: number;
@@ -61,11 +61,11 @@ interface Layout {
 }
 
 function layout(rows: readonly Row[], columns: number): Layout {
+  const state = 9;
+  const time = columns >= 40 ? 7 : 0;
+  const agent = columns >= 76 ? Math.max(5, ...rows.map((row) => row.agent.length + 1)) : 0;
   const longest = Math.max(12, ...rows.map((row) => width(label(row))));
   const name = Math.min(longest, Math.max(8, Math.floor(columns / 3)));
-  const agent = columns >= 76 ? Math.max(5, ...rows.map((row) => row.agent.length + 1)) : 0;
-  const state = 9;
-  const time = 7;
   const used = 2 + name + 1 + (agent ? agent + 2 : 0) + state + time + 2;
   return { name, agent, state, time, why: Math.max(0, columns - used) };
 }
@@ -85,7 +85,7 @@ function drawRow(row: Row, widths: Layout, elapsed: number, paint: Paint): strin
     ' ',
     widths.agent ? paint('dim', `${pad(`@${row.agent}`, widths.agent)}  `) : '',
     paint(colour, pad(row.state, widths.state)),
-    paint('dim', padStart(row.ms === null ? '' : seconds(row.ms), widths.time)),
+    widths.time ? paint('dim', padStart(row.ms === null ? '' : seconds(row.ms), widths.time)) : '',
   ];
   if (widths.why < 8) return parts.join('').trimEnd();
   const why = fit(row.attempt > 1 ? `attempt ${row.attempt}: ${row.why}` : row.why, widths.why);

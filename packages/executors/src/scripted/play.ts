@@ -200,7 +200,7 @@ class Player {
 
   async #call(operation: string, args: readonly unknown[]): Promise<void> {
     const { orchestrator } = this.#agent;
-    if (operation in Object.prototype || !(operation in orchestrator)) {
+    if (operation in Object.prototype || typeof orchestrator[operation as 'getTask'] !== 'function') {
       throw new ReveilleError('invalid_input', `There is no operation "${operation}".`);
     }
     // The operations check their input themselves, as they do for any other caller.

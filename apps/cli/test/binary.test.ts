@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const BINARY = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'reveille.cjs');
+
+interface Run {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  /** What is left in the folder for temporary files, which each run has to itself. */
+  readonly left: string[];
+}
+
+/** The real program in a process of its own. `meanwhile` is told each time it writes. */
+async function reveille(
+  args: string[],
+  meanwhile?: (child: ReturnType<typeof start>, out: string) => void,
+): Promise<Run> {
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-test-'));
+  try {
+    const child = start(args, folder);
+    let out = '';
+    let err = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+      meanwhile?.(child, out);
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+    return { code, out, err, left: readdirSync(folder) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function start(args: string[], folder: string) {
+  const env = { ...process.env, TMPDIR: folder };
+  return spawn(process.execPath, [BINARY, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+describe.concurrent('reveille', { timeout: 60_000 }, () => {
+  test('says what it can do', async () => {
+    for (const args of [[], ['--help']]) {
+      const { code, out, err } = await reveille(args);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(out).toContain('reveille <command>');
+    }
+  });
+
+  test('says what a command can do', async () => {
+    for (const args of [
+      ['demo', '--help'],
+      ['help', 'demo'],
+    ]) {
+      const { code, out } = await reveille(args);
+      expect(code).toBe(0);
+      expect(out).toContain('--speed N');
+    }
+  });
+
+  test('says its version', async () => {
+    const { code, out } = await reveille(['--version']);
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+
+  test.each([
+    [['dmeo'], 'There is no command "dmeo". Did you mean demo?'],
+    [['--halp'], 'There is no option "--halp". Did you mean --help?'],
+    [['demo', '--fast'], '--fast'],
+    [['demo', '--speed', 'much'], '--speed takes a number from 0.1 to 100, not "much".'],
+    [['demo', '--speed', '1000'], 'not "1000"'],
+  ])('refuses %j with one clear sentence', async (args, sentence) => {
+    const { code, out, err } = await reveille(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(sentence);
+    expect(err).toContain('--help');
+    expect(err).not.toContain('    at ');
+  });
+});
+
+describe.concurrent('reveille demo', { timeout: 60_000 }, () => {
+  test('runs a plan to its end and says what ran, who woke whom and how fast', async () => {
+    const { code, out, err, left } = await reveille(['demo', '--speed', '20']);
+    expect({ code, err, left }).toEqual({ code: 0, err: '', left: [] });
+    expect(out).toContain(
+      '8 tasks and 4 subtasks, 13 attempts: 12 completed, 1 failed (and was tried again).',
+    );
+    expect(out).toMatch(/tests ← clock skew +[\d.]+, [\d.]+ ms +failed, then success/);
+    expect(out).toMatch(/middleware ← you +[\d.]+ ms +answer/);
+    expect(out).toMatch(/15 wake-ups: p50 [\d.]+ ms, max [\d.]+ ms/);
+    expect(out).not.toContain('\u001b');
+  });
+
+  test('prints every event, in order and without a gap, and the summary', async () => {
+    const { code, out, err, left } = await reveille(['demo', '--speed', '20', '--json']);
+    expect({ code, err, left }).toEqual({ code: 0, err: '', left: [] });
+    const lines = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const summary = lines.pop();
+    expect(lines.map((event) => event['number'])).toEqual(lines.map((_, i) => i + 1));
+    expect(lines.filter((event) => event['type'] === 'run.ended')).toHaveLength(13);
+    expect(summary).toMatchObject({
+      type: 'demo.summary',
+      state: 'completed',
+      attempts: 13,
+      ends: { completed: 12, failed: 1 },
+      database: null,
+    });
+  });
+
+  test('keeps its database if asked to, and says where', async () => {
+    const { code, out, left } = await reveille(['demo', '--speed', '50', '--keep']);
+    expect(code).toBe(0);
+    expect(left).toHaveLength(1);
+    expect(out).toContain(left[0]);
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends it cleanly, with a sentence', async (signal, exit) => {
+    let sent = false;
+    const { code, err, left } = await reveille(['demo'], (child, out) => {
+      if (!sent && out.includes('running')) sent = child.kill(signal);
+    });
+    expect({ code, left }).toEqual({ code: exit, left: [] });
+    expect(err).toMatch(
+      /^\nStopped after [\d.]+ s, with \d of \d+ tasks done\. The database is deleted; nothing is left running\.\n$/,
+    );
+  });
+
+  test('ends when nobody reads it any more', async () => {
+    const { code, err, left } = await reveille(['demo', '--speed', '10'], (child) => child.stdout.destroy());
+    expect({ code, err, left }).toEqual({ code: 0, err: '', left: [] });
+  });
+});
