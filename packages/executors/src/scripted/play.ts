@@ -199,8 +199,7 @@ class Player {
   }
 
   async #call(operation: string, args: readonly unknown[]): Promise<void> {
-    const { orchestrator } = this.#agent;
-    if (operation in Object.prototype || typeof orchestrator[operation as 'getTask'] !== 'function') {
+    if (!OPERATIONS.has(operation)) {
       throw new ReveilleError('invalid_input', `There is no operation "${operation}".`);
     }
     // The operations check their input themselves, as they do for any other caller.
