@@ -18,6 +18,8 @@ import type { Mailroom, Taker } from './mailroom.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
+const RETRY_STORE_MS = 1_000;
+
 /** Kinds that end a wait for a child: how it ended, or that it needs its parent first (SUB2). */
 const ENDS = new Set<Message['kind']>(['end']);
 const NEEDS = new Set<Message['kind']>(['question', 'approval_request', 'review']);
@@ -61,8 +63,42 @@ export async function checkUpdates(
     const wanted = tasks ? queued.filter((message) => message.task && tasks.has(message.task)) : queued;
     return take(tx, wanted, takenBy(room.context, caller));
   });
-  room.handedOver(caller, messages);
-  return deliveries(room.context.store, messages);
+  return handOver(room, caller, messages);
+}
+
+/** What a call took, as its caller gets it. If it cannot be read now nobody has it, and it is queued again. */
+export async function handOver(
+  room: Pick<Room, 'context' | 'handedOver'>,
+  caller: Caller,
+  messages: readonly Message[],
+): Promise<Delivery[]> {
+  try {
+    const rendered = await deliveries(room.context.store, messages);
+    room.handedOver(caller, messages);
+    return rendered;
+  } catch (error) {
+    await putBack(room.context, messages, 'no');
+    throw error;
+  }
+}
+
+/** Again and again while the store fails: nobody else knows that the call did not hand them over. */
+async function putBack(
+  context: Context,
+  messages: readonly Message[],
+  seen: 'no' | 'unknown',
+): Promise<void> {
+  try {
+    await decide(context, async (tx) => {
+      for (const { id, taken } of messages) {
+        const message = await tx.need('message', id);
+        if (message.taken?.id === taken?.id) giveBack(tx, [message], seen);
+      }
+    });
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+    context.clock.after(RETRY_STORE_MS, () => void putBack(context, messages, seen));
+  }
 }
 
 /**
@@ -79,19 +115,11 @@ export async function awaitTasks(
   const first = await decide(context, (tx) => tryTake(tx, context, caller, wanted, options.timeoutMs <= 0));
   const taken = first ?? (await wait(room, caller, wanted, options));
   if (options.signal?.aborted) {
-    await decide(context, async (tx) => {
-      for (const { id } of taken.messages) giveBack(tx, [await tx.need('message', id)], 'unknown');
-    });
+    await putBack(context, taken.messages, 'unknown');
     throw new ReveilleError('aborted', 'The call was given up.');
   }
-  room.handedOver(caller, taken.messages);
-  const done = taken.why === 'ended';
-  return {
-    done,
-    why: taken.why,
-    open: taken.open,
-    deliveries: await deliveries(context.store, taken.messages),
-  };
+  const { why, open, messages } = taken;
+  return { done: why === 'ended', why, open, deliveries: await handOver(room, caller, messages) };
 }
 
 /** Sits at the session's desk until a look is satisfied. */
@@ -160,6 +188,7 @@ class WaitingCall implements Taker {
     } catch (error) {
       // A store that fails is looked at again; a caller that is stale will never be answered.
       if (!isStoreError(error)) this.#fail(error);
+      else this.#context.clock.after(RETRY_STORE_MS, () => this.#context.wake([this.#wanted.session]));
     }
   }
 

@@ -1,10 +1,13 @@
-import type { Message, Receiver, SessionId } from '@reveille/protocol';
+import { isStoreError, type Delivery, type Message, type Receiver, type SessionId } from '@reveille/protocol';
 import { deliveries } from './briefing.ts';
 import { newId, type Context } from './context.ts';
 import { decide } from './decide.ts';
 import { giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Taker } from './mailroom.ts';
+import type { Seen } from './ports/executor.ts';
 import type { Tx } from './tx.ts';
+
+const RETRY_STORE_MS = 1_000;
 
 /**
  * A connected session that is no worker: a chat, a terminal, an orchestrator's client. It is given all its mail at
@@ -32,26 +35,45 @@ export class AttachedReceiver implements Taker {
     const messages = await decide(this.#context, async (tx) =>
       take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 }),
     );
-    if (messages.length === 0) return;
-    const arrived = await this.#hand(messages);
-    await decide(this.#context, async (tx) => {
-      const rows = await again(tx, messages);
-      if (arrived) markRead(tx, rows);
-      else giveBack(tx, rows, 'unknown');
-    });
+    if (messages.length > 0) await this.#record(messages, await this.#hand(messages));
   }
 
-  async #hand(messages: readonly Message[]): Promise<boolean> {
+  /** What became of them is recorded however often it takes: nobody else knows that they were handed over. */
+  async #record(messages: readonly Message[], seen: Seen): Promise<void> {
     try {
-      await this.#receive(await deliveries(this.#context.store, messages));
-      return true;
+      await decide(this.#context, async (tx) => {
+        const rows = await again(tx, messages);
+        if (seen === 'yes') markRead(tx, rows);
+        else giveBack(tx, rows, seen);
+      });
+    } catch (error) {
+      const { clock, log } = this.#context;
+      log?.(isStoreError(error) ? 'warn' : 'error', 'what a receiver got is recorded later', {
+        session: this.#session,
+        error: String(error),
+      });
+      clock.after(RETRY_STORE_MS, () => void this.#record(messages, seen));
+    }
+  }
+
+  async #hand(messages: readonly Message[]): Promise<Seen> {
+    let rendered: Delivery[];
+    try {
+      rendered = await deliveries(this.#context.store, messages);
+    } catch {
+      // The store cannot be read now; the receiver has done nothing wrong.
+      return 'no';
+    }
+    try {
+      await this.#receive(rendered);
+      return 'yes';
     } catch (error) {
       this.#connected = false;
       this.#context.log?.('warn', 'a receiver failed and is disconnected; its mail waits', {
         session: this.#session,
         error: String(error),
       });
-      return false;
+      return 'unknown';
     }
   }
 }

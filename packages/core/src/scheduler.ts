@@ -20,6 +20,8 @@ export class Scheduler {
   readonly #runs = new Map<TaskId, WorkerRun>();
   /** Claimed again while their last holder had not left yet. */
   readonly #next = new Set<TaskId>();
+  /** Fenced while the lease may still have been this host's: nobody else gets them before they are given back. */
+  readonly #fenced = new Set<TaskId>();
   readonly #claims: Stepper;
   #draining = false;
   #lastRenewed: number;
@@ -79,10 +81,13 @@ export class Scheduler {
         if (session && run.leftOpen) this.#mailroom.wake(session);
       },
     };
+    this.#fenced.delete(task);
     this.#runs.set(task, new WorkerRun(this.#context, hooks, task));
   }
 
   tick(): void {
+    // A store that hangs never says that the leases could not be renewed.
+    if (this.#mayHaveLost()) void this.#fenceAll();
     for (const run of this.#runs.values()) run.tick();
     this.kick();
   }
@@ -99,10 +104,31 @@ export class Scheduler {
       const lost = await dispatch.renew({ host, tasks });
       this.#lastRenewed = before;
       for (const task of lost) await this.#runs.get(task as TaskId)?.fence();
+      await this.#giveBackFenced();
     } catch (error) {
       this.#report('the leases could not be renewed', error);
-      if (clock.mono() - this.#lastRenewed < LEASE.lastsMs - LEASE.renewEveryMs) return;
-      await Promise.all([...this.#runs.values()].map((run) => run.fence()));
+      if (this.#mayHaveLost()) await this.#fenceAll();
+    }
+  }
+
+  #mayHaveLost(): boolean {
+    return this.#context.clock.mono() - this.#lastRenewed >= LEASE.lastsMs - LEASE.renewEveryMs;
+  }
+
+  async #fenceAll(): Promise<void> {
+    const fence = async (task: TaskId, run: WorkerRun): Promise<void> => {
+      await run.fence();
+      if (!this.#runs.has(task)) this.#fenced.add(task);
+    };
+    await Promise.all([...this.#runs].map(([task, run]) => fence(task, run)));
+  }
+
+  /** Renewing extends all that this host holds, so what it fenced would be held by nobody at work for ever. */
+  async #giveBackFenced(): Promise<void> {
+    const { dispatch, host } = this.#context;
+    for (const task of this.#fenced) {
+      await dispatch.giveBack({ host, task, delayMs: 0 });
+      this.#fenced.delete(task);
     }
   }
 

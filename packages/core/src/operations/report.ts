@@ -9,8 +9,7 @@ import {
   type ReportResult,
 } from '@reveille/protocol';
 import { staleness } from '../authority.ts';
-import { deliveries } from '../briefing.ts';
-import { takenBy } from '../calls.ts';
+import { handOver, takenBy } from '../calls.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { queuedMessages, take } from '../mailbox.ts';
@@ -42,11 +41,11 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
         );
       }
       if ('result' in outcome) return outcome.result;
-      host.handedOver(caller, outcome.unread);
+      const room = { context, handedOver: host.handedOver.bind(host) };
       return {
         accepted: false,
         code: 'unread_ends',
-        deliveries: await deliveries(context.store, outcome.unread),
+        deliveries: await handOver(room, caller, outcome.unread),
       };
     },
   };
