@@ -18,9 +18,9 @@ export class AgentLine {
   #open = true;
   /** The number of the open turn. */
   turn: number | null = null;
-  /** Messages are in its hands that no sign of life has followed yet; then one has. */
-  unread = false;
-  signed = false;
+  /** Messages in its hands that no sign of life has followed yet; and those that one has, until that is recorded. */
+  readonly hands = new Set<string>();
+  proven: readonly string[] = [];
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
   failure: { readonly class: ErrorClass; readonly message: string } | null = null;
@@ -57,7 +57,7 @@ export class AgentLine {
         break;
       case 'output':
       case 'tool_call':
-        if (this.unread) this.signed = true;
+        this.#prove();
         break;
       case 'usage':
         if (this.#usageSeen.has(event.id)) return;
@@ -85,7 +85,7 @@ export class AgentLine {
   }
 
   #pending(): boolean {
-    if (this.signed || this.started || this.turnEnd || this.failure) return true;
+    if (this.proven.length > 0 || this.started || this.turnEnd || this.failure) return true;
     return this.usage.length > 0 || this.alerts.length > 0;
   }
 
@@ -93,23 +93,30 @@ export class AgentLine {
   sign(): void {
     this.vitals.lastSign = this.#context.clock.mono();
     this.vitals.alive = true;
-    if (!this.unread) return;
-    this.signed = true;
+    if (this.hands.size === 0) return;
+    this.#prove();
     this.#poke();
   }
 
-  handedOver(): void {
-    this.unread = true;
-    this.signed = false;
+  #prove(): void {
+    if (this.hands.size === 0) return;
+    this.proven = [...this.proven, ...this.hands];
+    this.hands.clear();
   }
 
-  beginTurn(input: TurnInput, messages: number): void {
+  /** Only what is done after this shows that they arrived. */
+  handedOver(messages: readonly Message[]): void {
+    for (const { id } of messages) this.hands.add(id);
+  }
+
+  beginTurn(input: TurnInput, messages: readonly Message[]): void {
     if (!this.#open) return;
     this.turn = input.turn;
     this.turnEnd = null;
     this.#usageSeen.clear();
-    this.unread = messages > 0;
-    this.signed = false;
+    this.hands.clear();
+    this.proven = [];
+    this.handedOver(messages);
     this.vitals.turnOpened(this.#context.clock.mono());
     this.#agent?.turn(input);
   }
@@ -117,14 +124,13 @@ export class AgentLine {
   endTurn(): void {
     this.turn = null;
     this.turnEnd = null;
-    this.unread = false;
-    this.signed = false;
+    this.hands.clear();
+    this.proven = [];
     this.vitals.turnEnded(this.#context.clock.mono());
   }
 
   /** Offers mail to the open turn. One that does not say in time whether it took it may have. */
   steer(input: TurnInput, messages: readonly Message[]): void {
-    this.handedOver();
     this.steering = true;
     let answered = false;
     const settled = (answer: 'taken' | 'refused' | 'silent'): void => {
@@ -133,7 +139,7 @@ export class AgentLine {
       this.#giveUpSteering();
       this.steering = false;
       // It has it from now on: what it did before shows nothing.
-      if (answer === 'taken') this.handedOver();
+      if (answer === 'taken') this.handedOver(messages);
       const seen = answer === 'silent' ? 'unknown' : 'no';
       if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));
       this.#poke();

@@ -245,6 +245,8 @@ export async function cancelPlan(
     const now = await tx.need('task', task.id);
     if (!isTerminal(now.state)) count += await cancelTree(tx, context, now, wish);
   }
+  // All of a draft's tasks may have ended before, by hand.
+  if (!tx.planMoves.has(plan.id)) tx.planMoves.set(plan.id, new Map());
   return count;
 }
 

@@ -54,7 +54,9 @@ export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun
   if (task.run) return goOn(tx, context, task, await tx.need('run', task.run));
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
   if (!mayStart(plan, task)) return forget(tx, id);
-  const run = newRun(context, task, tx.now, last);
+  const queued = await queuedMessages(tx, task.session);
+  const goesOn = queued.some((message) => message.kind === 'changes');
+  const run = newRun(context, task, tx.now, { run: last, goesOn });
   tx.put('run', run);
   if (last?.identity) tx.put('run', { ...last, host: null, identity: null });
   const running = moveTask(tx, task, 'running', {
@@ -79,9 +81,14 @@ function forget(tx: Tx, id: TaskId): Begun {
   return { kind: 'nothing' };
 }
 
-/** After a review the same agent goes on where it reported; after a failure it begins anew. */
-function newRun(context: Context, task: Task, now: number, last: Run | null): Run {
-  const resume = last?.end?.status === 'success' || last?.end?.status === 'partial' ? last.resume : null;
+/** If a review asks for changes the same agent goes on where it reported; after a failure it begins anew. */
+function newRun(
+  context: Context,
+  task: Task,
+  now: number,
+  last: { readonly run: Run | null; readonly goesOn: boolean },
+): Run {
+  const resume = last.goesOn ? (last.run?.resume ?? null) : null;
   return {
     id: newId(context, 'run'),
     task: task.id,
@@ -90,7 +97,7 @@ function newRun(context: Context, task: Task, now: number, last: Run | null): Ru
     state: 'open',
     host: context.host,
     epoch: 1,
-    identity: last ? leftAlive(context, last) : null,
+    identity: last.run ? leftAlive(context, last.run) : null,
     resume,
     turn: null,
     turns: 0,
@@ -201,8 +208,8 @@ export async function steerTurn(tx: Tx, run: Run, keep: (message: Message) => bo
 }
 
 /** A sign of life after the hand-over: what the agent was given, it has. */
-export async function signOfLife(tx: Tx, run: Run): Promise<void> {
-  markRead(tx, await deliveredMessages(tx, run.session));
+export async function signOfLife(tx: Tx, run: Run, has: readonly string[]): Promise<void> {
+  for (const id of has) markRead(tx, [await tx.need('message', id)]);
   if (run.turn) tx.put('run', { ...run, assigned: true, turn: { ...run.turn, alive: true } });
 }
 
@@ -213,13 +220,16 @@ export interface TurnEnd {
   readonly worked: boolean;
   /** It gave any sign of life at all. */
   readonly alive: boolean;
+  /** Whether the agent has a message that was taken for it. */
+  readonly has: (id: string) => boolean;
 }
 
 /** A turn ended. What follows: the next one if there is mail, rest if there is reason to, else the question why. */
 export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, turn: TurnEnd): Promise<void> {
-  const delivered = await deliveredMessages(tx, run.session);
-  if (turn.interrupted && !turn.alive) giveBack(tx, delivered, 'unknown');
-  else markRead(tx, delivered);
+  for (const message of await deliveredMessages(tx, run.session)) {
+    if (turn.has(message.id)) markRead(tx, [message]);
+    else giveBack(tx, [message], 'unknown');
+  }
   const assigned = run.assigned || turn.alive || !turn.interrupted;
   const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords: turn.lastWords || run.lastWords };
   tx.put('run', next);

@@ -10,7 +10,7 @@ import {
 import { release } from './budget.ts';
 import type { Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
-import { closeMailbox, enqueue } from './mailbox.ts';
+import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
 import { closeRequests, openRequest } from './requests.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -45,8 +45,12 @@ export async function settle(
   if (!run || run.identity === null) tx.drop(task.id);
   tx.wake(task.session);
   await closeRequests(tx, task);
-  if (to === 'review') return askForReview(tx, context, next, run);
   const lastWord = end.cause === 'report' || end.cause === 'last_message';
+  if (to === 'review') {
+    // Its mailbox stays open, and its report shows that it has what it was given.
+    if (lastWord) markRead(tx, await deliveredMessages(tx, task.session));
+    return askForReview(tx, context, next, run);
+  }
   await finish(tx, context, next, { run, lastWord, wasBlocked: task.state === 'blocked' });
   return next;
 }

@@ -107,8 +107,13 @@ export class WorkerRun implements Taker {
   }
 
   /** A call is answering with messages; only what the agent does next shows that they arrived. */
-  handedOver(): void {
-    this.#line.handedOver();
+  handedOver(messages: readonly Message[]): void {
+    this.#line.handedOver(messages);
+  }
+
+  /** Whether the agent was handed the message in its open turn: taken for it is not yet in its hands. */
+  holds(id: string): boolean {
+    return this.#line.hands.has(id) || this.#line.proven.includes(id);
   }
 
   async look(): Promise<void> {
@@ -164,7 +169,7 @@ export class WorkerRun implements Taker {
     if (line.turnEnd) return line.steering ? undefined : this.#endTurn(line.turnEnd);
     if (line.turn === null) return this.#next(rows.run);
     if (rows.run.paused) line.interrupt();
-    if (line.signed && !line.steering) await this.#markRead();
+    if (line.proven.length > 0) await this.#markRead();
     if (this.#executor?.steers && this.#context.settings.steer && !line.steering) await this.#steer();
     await this.#watch();
   }
@@ -264,14 +269,17 @@ export class WorkerRun implements Taker {
     if (this.#phase !== 'live') return;
     const given = turn.messages.map((message): string => message.id);
     if (turn.assignment) given.unshift(this.#run.id);
-    this.#line.beginTurn({ turn: turn.number, given, text }, turn.messages.length);
+    this.#line.beginTurn({ turn: turn.number, given, text }, turn.messages);
     this.#hooks.slotChanged();
   }
 
   async #endTurn(end: { lastWords: string; interrupted: boolean }): Promise<void> {
     const { worked, alive } = this.#line.vitals;
+    // A turn that was broken off shows only what it did something after.
+    const proven = new Set(this.#line.proven);
+    const has = (id: string): boolean => (end.interrupted ? proven.has(id) : this.holds(id));
     await this.#decideHeld((tx, run, task) =>
-      endTurn(tx, this.#context, task, run, { ...end, worked, alive }),
+      endTurn(tx, this.#context, task, run, { ...end, worked, alive, has }),
     );
     this.#line.endTurn();
     this.#hooks.slotChanged();
@@ -279,16 +287,9 @@ export class WorkerRun implements Taker {
   }
 
   async #markRead(): Promise<void> {
-    // A hand-over during the commit begins anew, and must not be taken for read by the sign before it.
-    this.#line.signed = false;
-    this.#line.unread = false;
-    try {
-      await this.#decideHeld((tx, run) => signOfLife(tx, run));
-    } catch (error) {
-      this.#line.unread = true;
-      this.#line.signed = true;
-      throw error;
-    }
+    const { proven } = this.#line;
+    await this.#decideHeld((tx, run) => signOfLife(tx, run, proven));
+    this.#line.proven = this.#line.proven.slice(proven.length);
   }
 
   /** Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. */
@@ -308,15 +309,20 @@ export class WorkerRun implements Taker {
   }
 
   async #takeBack(): Promise<void> {
-    const { refused } = this.#line;
+    const refused = [...this.#line.refused];
     await this.#decideHeld(async (tx) => {
-      for (const { message, seen } of refused) giveBack(tx, [await tx.need('message', message.id)], seen);
+      for (const { message, seen } of refused) {
+        const now = await tx.need('message', message.id);
+        // It may have been taken by another road since.
+        if (now.taken?.id === message.taken?.id) giveBack(tx, [now], seen);
+      }
     });
     this.#line.refused = this.#line.refused.slice(refused.length);
   }
 
   async #tell(): Promise<void> {
-    const { alerts } = this.#line;
+    // A copy: more may come during the commit.
+    const alerts = [...this.#line.alerts];
     if (alerts.length === 0) return;
     await this.#decideHeld((tx, run, task) => tellOwner(tx, this.#context, task, run, alerts));
     this.#line.alerts = this.#line.alerts.slice(alerts.length);
@@ -324,7 +330,7 @@ export class WorkerRun implements Taker {
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
   async #spendUsage(): Promise<boolean> {
-    const { usage } = this.#line;
+    const usage = [...this.#line.usage];
     if (usage.length === 0) return false;
     const over = await this.#decideHeld((tx, run, task) => spendUsage(tx, task, run, usage));
     this.#line.usage = this.#line.usage.slice(usage.length);

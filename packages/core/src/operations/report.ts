@@ -12,7 +12,7 @@ import { staleness } from '../authority.ts';
 import { handOver, takenBy } from '../calls.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
-import { queuedMessages, take } from '../mailbox.ts';
+import { deliveredMessages, giveBack, queuedMessages, take } from '../mailbox.ts';
 import { cancelTree, settle } from '../settle.ts';
 import type { Tx } from '../tx.ts';
 
@@ -81,6 +81,14 @@ async function conclude(
   if (open.length > 0 && !report.giveUpChildren) {
     return { result: { accepted: false, code: 'open_children', open: open.map((child) => child.id) } };
   }
+  // What was taken for it and is not yet in its hands, as far as anybody here knows, it may not have considered.
+  const worker = host.workerOf(caller);
+  const delivered = await deliveredMessages(tx, caller.session);
+  giveBack(
+    tx,
+    delivered.filter((message) => !worker?.holds(message.id)),
+    'unknown',
+  );
   const ends = (await queuedMessages(tx, caller.session)).filter((message) => message.kind === 'end');
   if (ends.length > 0) return { unread: take(tx, ends, takenBy(context, caller)) };
   const wish = { by: caller.session, why: 'given up by its parent' };
