@@ -13,7 +13,7 @@ interface Seat {
   readonly memory: Memory;
   attachedTo: Life | null;
   detach: (() => Promise<void>) | null;
-  attaching: boolean;
+  attaching: Life | null;
 }
 
 type Deed =
@@ -33,7 +33,7 @@ export class People {
   constructor(world: World) {
     this.#world = world;
     world.onCrash = (life) => {
-      for (const seat of this.seats.values()) if (seat.attachedTo === life) this.#unseat(seat);
+      for (const seat of this.seats.values()) if (seat.attachedTo === life || seat.attaching === life) this.#unseat(seat);
     };
   }
 
@@ -241,7 +241,7 @@ export class People {
   seat(session: SessionId): Seat {
     let seat = this.seats.get(session);
     if (!seat) {
-      seat = { session, memory: new Memory(this.#world, `whoever is at ${session}`), attachedTo: null, detach: null, attaching: false };
+      seat = { session, memory: new Memory(this.#world, `whoever is at ${session}`), attachedTo: null, detach: null, attaching: null };
       this.seats.set(session, seat);
     }
     return seat;
@@ -263,7 +263,7 @@ export class People {
 
   async attach(life: Life, seat: Seat | undefined): Promise<void> {
     if (!seat || seat.attachedTo || seat.attaching) return;
-    seat.attaching = true;
+    seat.attaching = life;
     const person = this.as(life, { kind: 'person', name: 'p' });
     try {
       const detach = await person.attach(seat.session, this.#receiver(seat, life));
@@ -271,7 +271,7 @@ export class People {
       seat.attachedTo = life;
       seat.detach = detach;
     } finally {
-      seat.attaching = false;
+      if (seat.attaching === life) seat.attaching = null;
     }
   }
 
@@ -294,7 +294,7 @@ export class People {
   #unseat(seat: Seat): void {
     seat.attachedTo = null;
     seat.detach = null;
-    seat.attaching = false;
+    seat.attaching = null;
   }
 
   async #leave(seat: Seat | undefined): Promise<void> {

@@ -43,6 +43,12 @@ export class Host {
 
   started(life: Life): void {
     this.#world.say(life, 'is up');
+    // The machine's own governor: what an earlier life left and nobody has on record here any more is ended.
+    for (const process of [...this.processes.values()]) {
+      const run = this.#world.auditor.ledger.rows.run.get(process.spec.run);
+      const onRecord = run?.host === this.name && run.identity === process.identity;
+      if (process.born !== life && !onRecord) process.vanish('an orphan of an earlier life');
+    }
     this.#world.onUp(life);
   }
 
