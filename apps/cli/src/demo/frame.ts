@@ -96,13 +96,14 @@ function drawRow(row: Row, widths: Layout, elapsed: number, paint: Paint): strin
 /** The newest at the bottom, where the eye is. The number of lines is the same in every frame, so that nothing jumps. */
 function drawWakeUps(wakeUps: readonly WakeUp[], lines: number, columns: number, paint: Paint): string[] {
   const shown = wakeUps.slice(-(lines - 1));
-  const head = fit('who woke whom', columns - 12);
+  const room = Math.min(34, columns - 12);
   const drawn = shown.map((wakeUp) => {
+    const words = pad(fit(tell(wakeUp), room), room);
     const time = padStart(`${wakeUp.ms.toFixed(1)} ms`, 9);
-    const words = pad(fit(tell(wakeUp), columns - 12), Math.min(44, columns - 12));
-    return `  ${words} ${paint('dim', time)}`;
+    return `  ${wakeUp.how === 'failed' ? paint('red', words) : words} ${paint('dim', time)}`;
   });
-  return [paint('dim', head), ...drawn, ...Array.from({ length: lines - 1 - shown.length }, () => '')];
+  const empty = Array.from({ length: lines - 1 - shown.length }, () => '');
+  return [paint('dim', fit('who woke whom', columns)), ...drawn, ...empty];
 }
 
 export const tell = ({ parent, child, how }: WakeUp): string => `${parent} ← ${child}: ${how}`;

@@ -98,7 +98,7 @@ const DOCS: WrittenScript = {
     say('Drafting docs/api/limits.md'),
     work(2_400),
     edit('docs/api/limits.md'),
-    report('limits.md: what is limited, what a client should do on 429'),
+    report('limits.md: the limits, and what to do on 429'),
   ],
 };
 
