@@ -8,6 +8,7 @@ export interface Lease {
   readonly rank: number;
   /** Age: what was offered first is claimed first within a rank. */
   readonly seq: number;
+  /** When it may be claimed; while it is held, when it was. */
   readonly due: number;
   /** The delay that was asked for; a stored time may not ask for more after a restart. */
   readonly waitMs: number;
@@ -92,16 +93,26 @@ export class Leases implements Undoable<Lease> {
       const lease = this.#top(this.#ready);
       if (!lease || lease.rank > maxRank) break;
       this.#ready.pop();
-      this.#set(lease.task, { ...lease, host });
+      this.#set(lease.task, { ...lease, host, due: now });
       claims.push({ task: lease.task, rank: lease.rank });
     }
     return claims;
   }
 
+  /**
+   * What the host holds and does not name, it does not know of: the answer to its claim was lost, or it gave it up and
+   * could not say so. That is free again, unless the answer may still be under way.
+   */
   renew({ host, tasks }: { host: string; tasks: readonly string[] }): string[] {
     const now = this.#clock.mono();
     this.#expire(now);
     this.#until.set(host, now + LEASE.lastsMs);
+    const named = new Set(tasks);
+    const unknown = [...(this.#heldBy.get(host) ?? [])].filter((task) => !named.has(task));
+    for (const task of unknown) {
+      const lease = this.#byTask.get(task);
+      if (lease && lease.due <= now - LEASE.lastsMs) this.#set(task, { ...lease, host: null, due: now });
+    }
     return tasks.filter((task) => this.#byTask.get(task)?.host !== host);
   }
 

@@ -100,6 +100,19 @@ export function dispatchContract(open: OpenSubject): void {
     }
   });
 
+  it('[STO12] offers again what a host holds and does not know of', async () => {
+    await offer({ task: 'a' }, { task: 'b' });
+    await claim('h1');
+    // As if the answer about b had been lost; but it may still be under way.
+    await subject.advance(LEASE.lastsMs - 5_000);
+    expect(await dispatch().renew({ host: 'h1', tasks: ['a'] })).toEqual([]);
+    expect(await claim('h2')).toEqual([]);
+    await subject.advance(5_001);
+    expect(await dispatch().renew({ host: 'h1', tasks: ['a'] })).toEqual([]);
+    expect(await claim('h2')).toEqual(['b']);
+    expect(await dispatch().renew({ host: 'h1', tasks: ['a', 'b'] })).toEqual(['b']);
+  });
+
   it('[STO12] a host that lapsed and claims again does not get back what it held', async () => {
     await offer({ task: 'a', rank: 5 });
     await claim('h1');

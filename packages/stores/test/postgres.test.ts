@@ -61,8 +61,8 @@ if (server.url === null) {
 } else {
   storeContract('postgres', open);
   describe('postgres, against a model', () => {
-    storeModel(open, 20);
-    dispatchModel(open, 20);
+    storeModel(open, 12);
+    dispatchModel(open, 15);
   });
   describe('postgres, several hosts', () => severalHosts(server.url));
   describe('postgres, the server', () => theServer(server.url));

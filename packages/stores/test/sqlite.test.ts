@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +9,11 @@ import { FakeClock } from './fake-clock.ts';
 import { dispatchModel, storeModel } from './model.ts';
 import type { Subject } from './subject.ts';
 
+// Where memory can be used as a disk it is: hundreds of files are made here, and sqlite-file.test.ts has a real disk.
+const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
 const open = async (cachedRows?: number): Promise<Subject> => {
-  const folder = await mkdtemp(join(tmpdir(), 'reveille-sqlite-'));
+  const folder = await mkdtemp(join(place, 'reveille-sqlite-'));
   return subject(folder, new FakeClock(), cachedRows);
 };
 

@@ -160,18 +160,28 @@ BEGIN
       SELECT task FROM lease WHERE host IS NULL AND due <= now_ms AND rank <= max_rank
       ORDER BY rank, seq LIMIT most FOR UPDATE SKIP LOCKED
     ), taken AS (
-      UPDATE lease SET host = host_id FROM due WHERE lease.task = due.task RETURNING lease.task, lease.rank, lease.seq
+      UPDATE lease SET host = host_id, due = now_ms FROM due WHERE lease.task = due.task RETURNING lease.task, lease.rank, lease.seq
     )
     SELECT taken.task::text, taken.rank FROM taken ORDER BY taken.rank, taken.seq;
 END $$`;
 
+/** What the host holds and does not name is free again, unless the answer to its claim may still be under way. */
 const renew = `
 CREATE OR REPLACE FUNCTION reveille_renew(host_id text, tasks text[], lasts_ms double precision) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   now_ms double precision := ${NOW};
+  unknown text[];
 BEGIN
   PERFORM reveille_lapse(now_ms);
   UPDATE host SET until = now_ms + lasts_ms WHERE id = host_id;
+  unknown := ARRAY(
+    SELECT lease.task FROM lease WHERE lease.host = host_id AND lease.due <= now_ms - lasts_ms
+    AND NOT EXISTS (SELECT 1 FROM unnest(tasks) AS t (task) WHERE t.task = lease.task)
+  );
+  IF array_length(unknown, 1) > 0 THEN
+    ${LOCK};
+    UPDATE lease SET host = NULL WHERE lease.task = ANY (unknown) AND lease.host = host_id;
+  END IF;
   RETURN ARRAY(
     SELECT t.task FROM unnest(tasks) WITH ORDINALITY AS t (task, position)
     WHERE NOT EXISTS (SELECT 1 FROM lease WHERE lease.task = t.task AND lease.host = host_id) ORDER BY t.position

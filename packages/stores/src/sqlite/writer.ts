@@ -104,8 +104,8 @@ export class Writer {
   }
 
   async close(): Promise<void> {
-    await this.#batch?.settled();
     this.#closed = true;
+    await this.#batch?.settled();
   }
 
   #open(): Batch {
