@@ -30,8 +30,8 @@ export class AgentLine {
   refused: { readonly message: Message; readonly seen: 'no' | 'unknown' }[] = [];
   /** Mail is being offered to the open turn: until the answer is there, nobody knows whether the turn has it. */
   steering = false;
-  #giveUpSteering: () => void = () => undefined;
-  readonly #usageSeen = new Set<string>();
+  #giveUpSteering: (() => void) | null = null;
+  #usageSeen: Set<string> | null = null;
 
   constructor(context: Context, poke: () => void) {
     this.#context = context;
@@ -60,8 +60,8 @@ export class AgentLine {
         this.#prove();
         break;
       case 'usage':
-        if (this.#usageSeen.has(event.id)) return;
-        this.#usageSeen.add(event.id);
+        if (this.#usageSeen?.has(event.id)) return;
+        (this.#usageSeen ??= new Set()).add(event.id);
         this.usage.push(event);
         break;
       case 'turn_ended':
@@ -113,7 +113,7 @@ export class AgentLine {
     if (!this.#open) return;
     this.turn = input.turn;
     this.turnEnd = null;
-    this.#usageSeen.clear();
+    this.#usageSeen = null;
     this.hands.clear();
     this.proven = [];
     this.handedOver(messages);
@@ -136,7 +136,7 @@ export class AgentLine {
     const settled = (answer: 'taken' | 'refused' | 'silent'): void => {
       if (answered) return;
       answered = true;
-      this.#giveUpSteering();
+      this.#giveUpSteering?.();
       this.steering = false;
       // It has it from now on: what it did before shows nothing.
       if (answer === 'taken') this.handedOver(messages);
@@ -168,7 +168,7 @@ export class AgentLine {
 
   async stop(reason: string): Promise<void> {
     this.#open = false;
-    this.#giveUpSteering();
+    this.#giveUpSteering?.();
     await this.#agent?.stop(reason);
   }
 }

@@ -1,4 +1,11 @@
-import { formatAgentType, type Delivery, type Message, type Task } from '@reveille/protocol';
+import {
+  ReveilleError,
+  formatAgentType,
+  type Delivery,
+  type Message,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
 import { endBody, envelope } from './envelope.ts';
 import type { Store } from './ports/store.ts';
 import type { OpenedTurn } from './run-acts.ts';
@@ -20,8 +27,10 @@ export async function deliveries(store: Store, messages: readonly Message[]): Pr
 }
 
 /** The text of a turn: the task itself, that the agent was resumed, then the mail. */
-export async function turnText(store: Store, task: Task, turn: OpenedTurn): Promise<string> {
+export async function turnText(store: Store, id: TaskId, turn: OpenedTurn): Promise<string> {
   const parts: string[] = [];
+  const task = (await store.get('task', id))?.doc;
+  if (!task) throw new ReveilleError('not_found', `There is no task ${id}.`);
   if (turn.assignment) parts.push(assignment(task));
   else if (turn.resumed) parts.push(await resumeNote(store, task));
   for (const delivery of await deliveries(store, turn.messages)) parts.push(delivery.text);

@@ -20,13 +20,13 @@ export class Vitals {
   worked = false;
   lastWords = '';
   #calls = 0;
-  #files = new Set<string>();
+  #files: Set<string> | null = null;
   #tokens = 0;
   #lastDigest = '';
   #sameCalls = 0;
   #fruitless = 0;
   #errors = 0;
-  #spawns = new Map<string, number>();
+  #spawns: Map<string, number> | null = null;
   #stuckTold = false;
   #executedBefore = 0;
   #progressTold = 0;
@@ -67,7 +67,7 @@ export class Vitals {
         return this.#ended(event.failed, event.news, settings);
       case 'file_touched':
         this.worked = true;
-        this.#files.add(event.path);
+        (this.#files ??= new Set()).add(event.path);
         this.#fruitless = 0;
         return [];
       case 'usage':
@@ -103,8 +103,9 @@ export class Vitals {
   }
 
   #spawned(digest: string): Alert[] {
-    const count = (this.#spawns.get(digest) ?? 0) + 1;
-    this.#spawns.set(digest, count);
+    const spawns = (this.#spawns ??= new Map<string, number>());
+    const count = (spawns.get(digest) ?? 0) + 1;
+    spawns.set(digest, count);
     return count === 3
       ? [{ what: 'looping', text: 'spawned the same subtask again after each end, 3 times' }]
       : [];
@@ -139,6 +140,6 @@ export class Vitals {
 
   #observed(executed: number): string {
     const words = this.lastWords ? `; last words: ${this.lastWords.slice(-300)}` : '';
-    return `at work for ${Math.round(executed / 1000)} s: ${this.#calls} calls, ${this.#files.size} files touched, ${this.#tokens} tokens${words}`;
+    return `at work for ${Math.round(executed / 1000)} s: ${this.#calls} calls, ${this.#files?.size ?? 0} files touched, ${this.#tokens} tokens${words}`;
   }
 }

@@ -1,7 +1,6 @@
 import { isStoreError, type Message, type Run, type Task, type TaskId } from '@reveille/protocol';
 import { AgentLine } from './agent-line.ts';
 import { turnText } from './briefing.ts';
-import { wallLimit } from './budget.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import { giveBack } from './mailbox.ts';
@@ -25,8 +24,11 @@ import { cancelled, settle, type Ending } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
 import { Stepper } from './stepper.ts';
 import type { Tx } from './tx.ts';
+import { WallTime } from './wall-time.ts';
 
 const RETRY_STORE_MS = 1_000;
+
+type Held = Pick<Run, 'id' | 'session' | 'epoch' | 'identity'>;
 
 export interface WorkerRunHooks {
   readonly mailroom: Mailroom;
@@ -53,13 +55,13 @@ export class WorkerRun implements Taker {
   readonly #hooks: WorkerRunHooks;
   readonly #line: AgentLine;
   readonly #stepper: Stepper;
-  #task: Task | null = null;
-  #run: Run | null = null;
+  /** Which run it holds, and no more of it: ten thousand may rest here, and the rows are in the store. */
+  #held: Held | null = null;
   #executor: Executor | null = null;
   #leaveDesk: (() => void) | null = null;
   #phase: 'starting' | 'live' | 'leaving' | 'stopping' | 'done' = 'starting';
   #blockedCalls = 0;
-  #wall: { readonly since: number; readonly limitMs: number } | null = null;
+  #wall: WallTime | null = null;
   #cancelRetry: (() => void) | null = null;
   #leftOpen = true;
   /** On the way from a claim to its first turn; it holds its slot meanwhile. */
@@ -82,8 +84,8 @@ export class WorkerRun implements Taker {
     return this.#beginning || (this.#line.turn !== null && this.#blockedCalls === 0);
   }
 
-  get run(): Run | null {
-    return this.#run;
+  get run(): Held | null {
+    return this.#held;
   }
 
   /** Whether there may be more for somebody to do: it left a run that is still open. */
@@ -129,9 +131,8 @@ export class WorkerRun implements Taker {
     const { clock, settings } = this.#context;
     const line = this.#line;
     line.alerts.push(...line.vitals.due(clock.mono(), settings));
-    if (this.#wall && clock.mono() - this.#wall.since >= this.#wall.limitMs) {
-      line.failure ??= { class: 'limit', message: `the wall time of ${this.#wall.limitMs} ms is used up` };
-    }
+    const over = this.#wall?.over;
+    if (over) line.failure ??= { class: 'limit', message: over };
     if (line.alerts.length > 0 || line.failure || silenceDue(this.#context, line.vitals))
       this.#stepper.poke();
   }
@@ -177,20 +178,19 @@ export class WorkerRun implements Taker {
   /** The rows as they are on disk, or null if this run is no longer this host's to advance. */
   async #current(): Promise<{ run: Run; task: Task } | null> {
     const { store } = this.#context;
-    const run = this.#run ? await store.get('run', this.#run.id) : undefined;
+    const held = this.#held;
+    const run = held ? await store.get('run', held.id) : undefined;
     const task = await store.get('task', this.taskId);
     await store.barrier();
-    if (!run || !task || run.doc.state === 'ended' || run.doc.epoch !== this.#run?.epoch) return null;
-    this.#run = run.doc;
-    this.#task = task.doc;
+    if (!run || !task || run.doc.state === 'ended' || run.doc.epoch !== held?.epoch) return null;
     return { run: run.doc, task: task.doc };
   }
 
   async #start(): Promise<void> {
     const begun = await decide(this.#context, (tx) => begin(tx, this.#context, this.taskId), 'then');
     if (begun.kind === 'nothing') return this.#finish();
-    this.#task = begun.task;
-    this.#run = begun.run;
+    const { id, session, epoch, identity } = begun.run;
+    this.#held = { id, session, epoch, identity };
     this.#executor = this.#context.executors.get(begun.task.agent.backend) ?? null;
     const reap = begun.kind === 'reap' ? begun.run.identity : begun.reap;
     if (reap !== null) await this.#executor?.reap(reap);
@@ -202,7 +202,7 @@ export class WorkerRun implements Taker {
     }
     this.#phase = 'live';
     this.#leaveDesk = this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
-    await this.#setWall(begun.task, begun.run);
+    this.#wall = await WallTime.of(this.#context, begun.task, begun.run);
     if (!begun.task.cancelling) await this.#launch(begun.task, begun.run);
     // Whoever is given work can be found again by a later life: the identity is on disk before the first word.
     if (this.#line.started) await this.#recordStart(this.#line.started);
@@ -210,15 +210,6 @@ export class WorkerRun implements Taker {
     this.#beginning = false;
     this.#hooks.slotChanged();
     this.#stepper.poke();
-  }
-
-  /** Wall time counts from the start of the run; the part before this life is known by the wall clock only. */
-  async #setWall(task: Task, run: Run): Promise<void> {
-    if (!task.budget) return;
-    const { clock } = this.#context;
-    const limitMs = await decide(this.#context, (tx) => wallLimit(tx, task.budget));
-    const before = Math.max(0, clock.now() - run.startedAt);
-    this.#wall = limitMs === null ? null : { since: clock.mono() - before, limitMs };
   }
 
   async #launch(task: Task, run: Run): Promise<void> {
@@ -245,7 +236,7 @@ export class WorkerRun implements Taker {
     await this.#decideHeld(async (tx, run) => {
       tx.put('run', { ...run, identity: started.identity, resume: started.resume ?? run.resume });
     });
-    if (this.#run) this.#run = { ...this.#run, identity: started.identity };
+    if (this.#held) this.#held = { ...this.#held, identity: started.identity };
     if (this.#line.started === started) this.#line.started = null;
   }
 
@@ -264,11 +255,11 @@ export class WorkerRun implements Taker {
   }
 
   async #handOver(turn: OpenedTurn): Promise<void> {
-    if (!this.#task || !this.#run) return;
-    const text = await turnText(this.#context.store, this.#task, turn);
-    if (this.#phase !== 'live') return;
+    const held = this.#held;
+    const text = await turnText(this.#context.store, this.taskId, turn);
+    if (this.#phase !== 'live' || !held) return;
     const given = turn.messages.map((message): string => message.id);
-    if (turn.assignment) given.unshift(this.#run.id);
+    if (turn.assignment) given.unshift(held.id);
     this.#line.beginTurn({ turn: turn.number, given, text }, turn.messages);
     this.#hooks.slotChanged();
   }
@@ -298,8 +289,8 @@ export class WorkerRun implements Taker {
     const keep = (message: Message): boolean => mailroom.wanted(message.to, message);
     const messages = await this.#decideHeld((tx, run) => steerTurn(tx, run, keep));
     const { turn } = this.#line;
-    if (!messages || messages.length === 0 || !this.#task || turn === null) return;
-    const text = await turnText(this.#context.store, this.#task, {
+    if (!messages || messages.length === 0 || turn === null) return;
+    const text = await turnText(this.#context.store, this.taskId, {
       number: turn,
       assignment: false,
       resumed: false,
@@ -359,7 +350,8 @@ export class WorkerRun implements Taker {
   async #settle(ending: Ending): Promise<void> {
     await this.#line.stop(ending.output);
     const { workspaces } = this.#context;
-    const left = this.#task && this.#run ? await workspaces?.collect(this.#task, this.#run.id) : null;
+    const task = workspaces ? await this.#context.store.get('task', this.taskId) : undefined;
+    const left = task && this.#held ? await workspaces?.collect(task.doc, this.#held.id) : null;
     const work = left ? { ...left, files: [...left.files] } : null;
     await this.#decideHeld((tx, run, task) =>
       settle(tx, this.#context, task, { ...run, identity: null }, { ...ending, work }),
@@ -369,7 +361,7 @@ export class WorkerRun implements Taker {
 
   /** Every write about the run: only while it is open and the epoch is ours. */
   async #decideHeld<T>(act: (tx: Tx, run: Run, task: Task) => Promise<T>): Promise<T | null> {
-    const mine = this.#run;
+    const mine = this.#held;
     if (!mine) return null;
     return decide(this.#context, async (tx) => {
       const rows = await held(tx, mine.id, mine.epoch);
@@ -383,7 +375,7 @@ export class WorkerRun implements Taker {
     this.#leftOpen = false;
     await this.#line.stop('the run has ended');
     if (this.#phase !== 'leaving') return;
-    const { id, identity } = this.#run ?? {};
+    const { id, identity } = this.#held ?? {};
     if (id && identity) await decide(this.#context, (tx) => letGo(tx, id));
     this.#finish();
   }
