@@ -18,6 +18,7 @@ export function unfinished(world: World): string[] {
   }
   for (const request of rows.request.values()) if (request.state === 'open') left.push(`request ${request.id} (${request.kind}) of ${request.task} is open`);
   for (const plan of rows.plan.values()) if (['draft', 'active', 'paused'].includes(plan.state)) left.push(`plan ${plan.id} is ${plan.state}`);
+  for (const host of world.hosts) if (!host.up || host.up.stalled) left.push(`host ${host.name} is not up`);
   for (const call of world.calls) if (!call.life.dead) left.push(`the call "${call.label}" of ${call.at} ms is not answered`);
   return left;
 }
