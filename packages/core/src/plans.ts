@@ -203,7 +203,11 @@ export async function startPlan(tx: Tx, plan: Plan): Promise<void> {
   if (plan.state !== 'draft') throw wrongState(plan, 'started');
   tx.put('plan', { ...plan, state: 'active', why: 'started', since: tx.now });
   // Tasks of a plan saved in this very change are not in any list yet; `planTasks` sees only what is stored.
-  for (const task of await planTasks(tx, plan.id)) await makeReady(tx, task);
+  for (const task of await planTasks(tx, plan.id)) {
+    // One that was started by hand and sent back by its review is ready already.
+    if (task.state === 'ready') offerTask(tx, task);
+    else await makeReady(tx, task);
+  }
   // Its tasks may all have been run by hand: its status is theirs, even if none moves now.
   if (!tx.planMoves.has(plan.id)) tx.planMoves.set(plan.id, new Map());
 }
