@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextPhase, setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { plain, paintFor } from '../ansi.ts';
 import { UsageError } from '../usage.ts';
@@ -122,8 +122,11 @@ function liveView(): View {
   const screen = new Screen(process.stdout);
   return {
     happened: () => undefined,
-    show: async (picture, _, last = false) =>
-      screen.draw(drawFrame(picture, { ...screen.size, last }, paint)),
+    show: async (picture, _, last = false) => {
+      // Signals are heard between timers and this: one that was stopped must know that it was before it draws.
+      await nextPhase();
+      screen.draw(drawFrame(picture, { ...screen.size, last }, paint));
+    },
     close: () => screen.close(),
     summary: (picture, kept) => `${drawSummary(picture, kept, screen.size.columns, paint).join('\n')}\n`,
   };

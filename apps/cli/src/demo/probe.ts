@@ -31,7 +31,7 @@ export class Probe {
   /** What each agent said last. */
   readonly words = new Map<TaskId, string>();
   readonly #clock: Clock;
-  readonly #began: number;
+  #began: number;
   readonly #states = new Map<TaskId, TaskState>();
   /** Names of tasks by id, and of their workers by session. */
   readonly #names = new Map<string, string>();
@@ -44,7 +44,12 @@ export class Probe {
     this.#happened = happened;
   }
 
-  /** Milliseconds since the probe began. */
+  /** From now on time counts. */
+  begin(): void {
+    this.#began = this.#clock.mono();
+  }
+
+  /** Milliseconds since it began. */
   get elapsed(): number {
     return this.#clock.mono() - this.#began;
   }

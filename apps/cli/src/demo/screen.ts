@@ -18,12 +18,18 @@ export class Screen {
   readonly #out: WriteStream;
   #drawn: readonly string[] = [];
   #columns: number;
+  /** It was stopped and goes on: whatever the shell wrote meanwhile stays, and the next frame is drawn below. */
+  readonly #afresh = (): void => {
+    this.#drawn = [];
+    this.#out.write(HIDE_CURSOR);
+  };
   readonly #restore = (): void => void this.#out.write(SHOW_CURSOR);
 
   constructor(out: WriteStream) {
     this.#out = out;
     this.#columns = out.columns;
     process.once('exit', this.#restore);
+    process.on('SIGCONT', this.#afresh);
     out.write(HIDE_CURSOR);
   }
 
@@ -46,6 +52,7 @@ export class Screen {
 
   close(): void {
     process.off('exit', this.#restore);
+    process.off('SIGCONT', this.#afresh);
     this.#restore();
   }
 

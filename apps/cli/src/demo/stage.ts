@@ -60,6 +60,7 @@ export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
       says: told.owner,
     });
     undo.defer(stop);
+    probe.begin();
     const { plan } = await self.savePlan(told.plan, { start: true });
     return {
       probe,

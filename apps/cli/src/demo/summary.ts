@@ -70,9 +70,11 @@ export function drawSummary(picture: Picture, kept: string | null, columns: numb
 const MEASURED =
   'From the commit that recorded it to the handler of whoever was waiting. The commit that records the delivery lies in between.';
 
+/** As it was called: whoever came by `npm start` has no `reveille` yet. */
+const AGAIN = process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : 'reveille demo';
 const NEXT = [
-  ['reveille demo --keep', 'the same, and the database stays for you to look into'],
-  ['reveille demo --json', 'every event as a line of JSON'],
+  [`${AGAIN} --keep`, 'the same, and the database stays for you to look into'],
+  [`${AGAIN} --json`, 'every event as a line of JSON'],
   ['apps/cli/src/demo/story.ts', 'the plan and what its agents do; change it and run again'],
   ['ARCHITECTURE.md', 'how a result finds its way, and why none is lost'],
 ] as const;
