@@ -7,7 +7,7 @@ const SHAPE_OF = new Map(SHAPES.map((shape) => [shape.table, shape]));
 /** A change as JSON for `reveille_commit`. Documents and facts travel as text inside it and are stored as they are. */
 export function encodeChange(change: Change): string {
   const { guards, writes, facts, offers, drops, wakes, at } = change;
-  const encoded = JSON.stringify({
+  return JSON.stringify({
     guards,
     rows: writes.map(encodeWrite),
     count: facts.length,
@@ -17,15 +17,18 @@ export function encodeChange(change: Change): string {
     wakes,
     at,
   });
-  return encoded;
 }
 
 function encodeWrite({ table, id, expect, doc }: Write): Record<string, ColumnValue> {
   const shape = SHAPE_OF.get(table) as Shape;
-  const row: Record<string, ColumnValue> = { _table: table, id, v: expect + 1, doc: JSON.stringify(doc) };
+  const row: Record<string, ColumnValue> = {
+    _table: table,
+    id: storable(id),
+    v: expect + 1,
+    doc: JSON.stringify(doc),
+  };
   for (const [at, value] of columnValues(shape, doc).entries())
     row[shape.columns[at] as string] = storable(value);
-  row['id'] = storable(id);
   return row;
 }
 

@@ -121,7 +121,7 @@ export class Writer {
 
   #refuseIfClosed(): void {
     if (this.#closed)
-      throw new ReveilleError('store_failed', `The database ${this.#options.path} is closed.`);
+      throw new ReveilleError('store_failed', `The database ${this.#options.path} is closed. Open it again.`);
   }
 
   #apply(change: Change): Outcome {
@@ -172,7 +172,12 @@ export class Writer {
   #fail(batch: Batch, error: ReveilleError): void {
     this.#batch = undefined;
     this.#begun = false;
-    if (this.#options.db.isTransaction) this.#rollback.run();
+    try {
+      if (this.#options.db.isTransaction) this.#rollback.run();
+    } catch {
+      // What was to be undone can still be seen, so nothing more may be: the next start finds the file as it was.
+      this.#closed = true;
+    }
     this.#undo.undoTo(0);
     this.rows.forget();
     this.log.forget();
