@@ -125,6 +125,9 @@ export class Probe {
     for (const { table, doc, expect } of writes) {
       if (table === 'task') this.#noteTask(doc as Task, expect === 0);
       const message = doc as Message;
+      // One that a call is answered with is in the caller's hands as soon as that is on disk.
+      if (table === 'message' && message.state === 'delivered' && message.taken?.by === 'call')
+        this.handled([message.id]);
       // A message that is queued again was written before; the time runs from the first.
       if (table !== 'message' || expect !== 0 || !CALLS.has(message.kind)) continue;
       // The run that ended is part of the same change.
