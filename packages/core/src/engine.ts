@@ -56,11 +56,12 @@ export class Engine {
 
   /** Stops claiming, stops the agents, leaves their runs to a later life. */
   async stop(): Promise<void> {
+    // A wake from now on is left to a later life, which looks at every mailbox.
+    this.#stopped = true;
     this.#cancelTick?.();
     this.#unsubscribe?.();
     this.host.mailroom.close();
     await this.host.scheduler.drain();
-    this.#stopped = true;
   }
 
   #schedule(): void {

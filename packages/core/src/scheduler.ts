@@ -53,6 +53,8 @@ export class Scheduler {
     const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
     const free = settings.concurrency - this.#executing();
     const fresh = free > 0 ? await dispatch.claim({ host, max: free }) : [];
+    // The drain may have begun meanwhile and has stopped all it knew: what was claimed since is left to a later life.
+    if (this.#draining) return;
     for (const claim of [...woken, ...fresh]) this.#hold(claim.task as TaskId);
     if (woken.length + fresh.length > 0) this.kick();
   }
