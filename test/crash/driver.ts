@@ -11,9 +11,10 @@ import { takeSnapshot } from './snapshot.ts';
 import { chanceFrom } from './world.ts';
 
 /** A point that is not reached by then is not on this life's way; it is killed all the same. */
-const POINT_WITHIN_MS = 700;
+const POINT_WITHIN_MS = 400;
 /** With nobody to kill it, all that was begun ends within this. A lost wake-up would take the sweep: 5 s. */
 const FINISH_WITHIN_MS = 20_000;
+const SLOW_MS = 5_000;
 const VICTIM = join(import.meta.dirname, 'victim.ts');
 
 export interface WorldOptions {
@@ -49,7 +50,7 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     failed = result.problems.length > 0;
     return result;
   } finally {
-    for (const pid of livingIn(folder)) end(pid);
+    for (const { pid } of livingIn(folder)) end(pid);
     if (failed && options.keep) console.error(`kept: ${folder}`);
     else rmSync(folder, { recursive: true });
   }
@@ -105,7 +106,8 @@ class Lives {
     const cycle = `life ${this.#life}, ${describeKill(kill)}`;
     const orderly = kill.how === 'signal' ? code === 0 : signal === 'SIGKILL';
     if (!orderly) this.#add(cycle, [{ kind: 'broken', text: `it ended with ${code ?? signal}: ${stderr}` }]);
-    if (kill.how === 'signal') this.#checkNobodyLeft(cycle);
+    // What an earlier life left is ended when its task is taken up again; what this one started, it has stopped.
+    if (kill.how === 'signal') this.#checkNobodyLeft(cycle, (command) => command.includes(` ${this.#life} `));
     this.#checkLog(cycle);
     this.#add(cycle, checkAfterKill(this.#folder, takeSnapshot(this.#folder)));
   }
@@ -142,7 +144,11 @@ class Lives {
       ...env,
       ...compiled,
     });
-    void victim.first.then((any) => any && this.#firstEffectMs.push(performance.now() - began));
+    void victim.first.then((any) => {
+      const took = performance.now() - began;
+      if (any) this.#firstEffectMs.push(took);
+      if (any && took > SLOW_MS) console.error(`seed ${seed}, life ${this.#life}: ${Math.round(took)} ms`);
+    });
     return victim;
   }
 
@@ -150,10 +156,12 @@ class Lives {
     this.#problems.push(...problems.map((problem) => ({ ...problem, cycle })));
   }
 
-  #checkNobodyLeft(cycle: string): void {
-    const left = livingIn(this.#folder);
-    if (left.length > 0)
-      this.#add(cycle, [{ kind: 'broken', text: `processes were left: ${left.join(', ')}` }]);
+  #checkNobodyLeft(cycle: string, which: (command: string) => boolean = () => true): void {
+    const left = livingIn(this.#folder).filter(({ command }) => which(command));
+    this.#add(
+      cycle,
+      left.map(({ command }) => ({ kind: 'broken', text: `a process was left: ${command}` })),
+    );
   }
 
   /** What the engine calls an error is a defect; a warning is about a store that failed, and here none does. */
@@ -189,6 +197,12 @@ export function startVictim(args: readonly string[], env: Readonly<Record<string
     void ended.then(() => resolve(false));
   });
   return { child, first, ended };
+}
+
+function nameOf(kill: Kill, missed: boolean): string {
+  if (kill.how === 'random') return 'random';
+  if (kill.how === 'signal') return kill.signal;
+  return missed ? `(on the way to ${kill.point})` : kill.point;
 }
 
 /** Sees to it that this life ends. True: it had to be killed because it never came to its point. */

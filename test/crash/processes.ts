@@ -59,25 +59,35 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Processes whose command line names the folder: those that a world started and that still live. */
-export function livingIn(folder: string): number[] {
-  return HAS_PROC ? livingByProc(folder) : livingByPs(folder);
+export interface Living {
+  readonly pid: number;
+  readonly command: string;
 }
 
-function livingByProc(folder: string): number[] {
+/** Processes whose command line names the folder: those that a world started and that still live. */
+export function livingIn(folder: string): Living[] {
+  const found = HAS_PROC ? livingByProc() : livingByPs();
+  return found.filter(
+    ({ pid, command }) => command.includes(folder) && pid !== process.pid && birth(pid) !== null,
+  );
+}
+
+function livingByProc(): Living[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((pid) => {
+  return pids.flatMap((pid) => {
     try {
-      const names = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
-      return names && pid !== process.pid && birth(pid) !== null;
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return [{ pid: Number(pid), command }];
     } catch {
-      return false; // it ended meanwhile
+      return []; // it ended meanwhile
     }
   });
 }
 
-function livingByPs(folder: string): number[] {
-  const lines = execFileSync('ps', ['-Ao', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-  const pids = lines.filter((line) => line.includes(folder)).map((line) => Number.parseInt(line, 10));
-  return pids.filter((pid) => pid !== process.pid && birth(pid) !== null);
+function livingByPs(): Living[] {
+  const lines = execFileSync('ps', ['-Awwo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.map((line) => ({
+    pid: Number.parseInt(line, 10),
+    command: line.trim().replace(/^\d+\s+/, ''),
+  }));
 }

@@ -30,10 +30,11 @@ async function flaky(agent: InnerAgent): Promise<void> {
   await report(agent, agent.spec.task.attempts === 1 ? 'failed' : 'success');
 }
 
-/** Ends its turn without a word and reports when it is asked why. */
+/** Ends its first turn without a word and reports when it is asked why. */
 async function forgetful(agent: InnerAgent): Promise<void> {
   await agent.work();
-  if (agent.letters.some(({ kind }) => kind === 'inquiry')) await report(agent, 'success');
+  const asked = agent.letters.some(({ kind }) => kind === 'inquiry');
+  if (asked || agent.spec.epoch > 1) await report(agent, 'success');
 }
 
 async function crasher(agent: InnerAgent): Promise<void> {

@@ -152,12 +152,7 @@ function roundPlan(seed: number, round: number) {
       task('block', 'inner:block', ['first'], asked),
       task('nest', pick(['inner:fan', 'inner:busy', 'shell:fan'], chance), [], nested),
       // A crash of the agent alone is followed by a pause of a second, so not in every round.
-      task(
-        'odd',
-        chance() < 0.15 ? `${any()}:crasher` : `blind:busy`,
-        [],
-        [`${any()}:leaf`, `${any()}:leaf`],
-      ),
+      task('odd', chance() < 0.1 ? `${any()}:crasher` : `blind:busy`, [], [`${any()}:leaf`, `${any()}:leaf`]),
       task('last', `${any()}:leaf`, ['fan', 'block', 'nest', 'odd']),
     ],
   };
