@@ -1,4 +1,5 @@
-export { GONE, type Memory, type ScriptedAgent } from './scripted/agent.ts';
+export type { ScriptedAgent } from './scripted/agent.ts';
+export { GONE, type Memory } from './scripted/body.ts';
 export {
   ScriptedWorld,
   scriptedExecutor,

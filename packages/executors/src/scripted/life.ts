@@ -1,6 +1,7 @@
 import type { Agent, Clock, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError, type ErrorClass, type Orchestrator, type ReportInput } from '@reveille/protocol';
-import { GONE, ScriptedAgent, type Body, type Memory } from './agent.ts';
+import { ScriptedAgent } from './agent.ts';
+import { GONE, type Body, type Memory } from './body.ts';
 import { readLetters, type Letter } from './letters.ts';
 
 /** A script as a program: called for every turn, unless it keeps its place with `rest` or `ask`. */

@@ -1,4 +1,4 @@
-import { ErrorClass, LENGTHS, ReveilleError, SpawnInput } from '@reveille/protocol';
+import { ErrorClass, LENGTHS, ReveilleError, SpawnInput, parseInput } from '@reveille/protocol';
 import { z } from 'zod';
 
 /**
@@ -124,18 +124,7 @@ export function scriptInPrompt(prompt: string): ParsedScript | undefined {
   return json === undefined ? undefined : parseScript(fromJson(json));
 }
 
-export function parseScript(script: unknown): ParsedScript {
-  const parsed = WrittenScript.safeParse(script);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => ({
-    at: issue.path.join('.') || 'script',
-    problem: issue.message,
-  }));
-  const lines = problems.slice(0, 20).map(({ at, problem }) => `  ${at}: ${problem}`);
-  throw new ReveilleError('invalid_input', `The script is not valid:\n${lines.join('\n')}`, {
-    data: { problems },
-  });
-}
+export const parseScript = (script: unknown): ParsedScript => parseInput(WrittenScript, script);
 
 function fromJson(json: string): unknown {
   try {
