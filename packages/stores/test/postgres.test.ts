@@ -11,8 +11,8 @@ import { PostgresProxy } from './postgres-proxy.ts';
 import { acquirePostgres } from './postgres-server.ts';
 
 const server = await acquirePostgres();
-const admin = server.url === null ? null : new pg.Pool({ connectionString: server.url, max: 1 });
-admin?.on('connect', (client) => client.on('error', () => {}));
+const admin = server.url === null ? null : new pg.Client(server.url);
+await admin?.connect();
 afterAll(async () => {
   await admin?.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   await admin?.end();
@@ -161,8 +161,8 @@ function severalHosts(url: string): void {
     await subject.backend.store.commit(
       change({ wakes: ['never'], guards: [{ table: 'task', id: 'none', version: 1 }] }),
     );
-    await expect.poll(() => heard.length, { interval: 5 }).toBe(250);
-    await expect.poll(() => offers, { interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => heard.length, { interval: 5, timeout: 10_000 }).toBe(250);
+    await expect.poll(() => offers, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
     expect(heard.toSorted()).toEqual(many);
   });
 }
@@ -279,11 +279,11 @@ function lostConnections(url: string): void {
     backend.dispatch.onOffer(() => offers++);
     proxy.down = false;
     expect(await committing).toEqual({ committed: true, lastEvent: 1 });
-    await expect.poll(() => offers, { interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => offers, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
     const heard: string[] = [];
     backend.store.onHint((sessions) => heard.push(...sessions));
     await subject.backend.store.commit(change({ wakes: ['session_1'] }));
-    await expect.poll(() => heard, { interval: 5 }).toEqual(['session_1']);
+    await expect.poll(() => heard, { interval: 5, timeout: 10_000 }).toEqual(['session_1']);
   });
 
   it('[STO27] a store that is closed while the server is away says that it does not know', async () => {

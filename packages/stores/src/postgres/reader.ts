@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import pg from 'pg';
 import type { Fact, ReveilleEvent } from '@reveille/protocol';
 import type { Find, Row, TableName, Tables } from '@reveille/core';
@@ -12,12 +13,15 @@ const EVENTS = `SELECT first, at, facts FROM events
 /** Questions, on a few connections that others share. They see what is committed, and nothing else. */
 export class PostgresReader {
   readonly #pool: pg.Pool;
+  readonly #clients = new Set<pg.PoolClient>();
 
   constructor(options: ConnectionOptions) {
     this.#pool = new pg.Pool({ ...clientConfig(options), max: 4 });
-    // An idle connection that breaks is replaced with the next question. The pool listens to its connections itself,
-    // but no longer while it closes, and then a breaking one would end the process.
-    this.#pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
+    // An idle connection that breaks is replaced with the next question.
+    this.#pool
+      .on('error', () => {})
+      .on('connect', (client) => this.#clients.add(client))
+      .on('remove', (client) => this.#clients.delete(client));
   }
 
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
@@ -56,8 +60,10 @@ export class PostgresReader {
     return Number(row?.value ?? 0);
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  /** The pool's own end comes before that of its connections; when this resolves, none is left. */
+  async close(): Promise<void> {
+    await this.#pool.end();
+    while (this.#clients.size > 0) await once(this.#pool, 'remove');
   }
 }
 
