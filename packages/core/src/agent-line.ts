@@ -39,6 +39,11 @@ export class AgentLine {
     this.vitals = new Vitals(context.clock.mono());
   }
 
+  /** Whether there is, or was, an agent at the other end, or it is known why not. */
+  get launched(): boolean {
+    return this.#agent !== null || this.failure !== null;
+  }
+
   start(executor: Executor, spec: Omit<StartSpec, 'report'>): void {
     try {
       this.#agent = executor.start({ ...spec, report: (event) => this.#hear(event) });

@@ -77,6 +77,8 @@ export class Scheduler {
       done: (run: WorkerRun) => {
         if (this.#runs.get(task) === run) this.#runs.delete(task);
         if (this.#next.delete(task) && !this.#draining) this.#hold(task);
+        // If the lease is still this host's, whoever went on with the run has none, and nobody would get one.
+        else if (run.overtaken) this.#fenced.add(task);
         this.kick();
         const session = run.run?.session;
         // Mail that came while it was leaving finds nobody at the desk.

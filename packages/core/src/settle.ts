@@ -141,6 +141,8 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
 }
 
 async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> {
+  const last = await tx.need('session', child.owner);
+  tx.put('session', { ...last, childrenOpen: last.childrenOpen - 1 });
   const next = await tx.need('session', owner);
   const { childrenTotal, childrenOpen } = next;
   tx.put('session', { ...next, childrenTotal: childrenTotal + 1, childrenOpen: childrenOpen + 1 });

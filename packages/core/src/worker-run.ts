@@ -18,6 +18,7 @@ import {
   spendUsage,
   steerTurn,
   tellOwner,
+  type Begun,
   type OpenedTurn,
 } from './run-acts.ts';
 import { cancelled, settle, type Ending } from './settle.ts';
@@ -64,6 +65,9 @@ export class WorkerRun implements Taker {
   #wall: WallTime | null = null;
   #cancelRetry: (() => void) | null = null;
   #leftOpen = true;
+  #overtaken = false;
+  /** What `begin` said, until the agent has been given its first turn: if the store fails before, the rest is made again. */
+  #begun: Begun | null = null;
   /** On the way from a claim to its first turn; it holds its slot meanwhile. */
   #beginning = true;
 
@@ -91,6 +95,11 @@ export class WorkerRun implements Taker {
   /** Whether there may be more for somebody to do: it left a run that is still open. */
   get leftOpen(): boolean {
     return this.#leftOpen;
+  }
+
+  /** Somebody else went on with the run, whoever has the lease. */
+  get overtaken(): boolean {
+    return this.#overtaken;
   }
 
   /** A call of its agent waits for others; until it returns, the run holds no slot. */
@@ -182,15 +191,16 @@ export class WorkerRun implements Taker {
     const run = held ? await store.get('run', held.id) : undefined;
     const task = await store.get('task', this.taskId);
     await store.barrier();
-    if (!run || !task || run.doc.state === 'ended' || run.doc.epoch !== held?.epoch) return null;
-    return { run: run.doc, task: task.doc };
+    if (!run || !task || run.doc.state === 'ended') return null;
+    this.#overtaken = run.doc.epoch !== held?.epoch;
+    return this.#overtaken ? null : { run: run.doc, task: task.doc };
   }
 
   async #start(): Promise<void> {
-    const begun = await decide(this.#context, (tx) => begin(tx, this.#context, this.taskId), 'then');
+    const begun = (this.#begun ??= await decide(this.#context, (tx) => this.#begin(tx), 'then'));
     if (begun.kind === 'nothing') return this.#finish();
     const { id, session, epoch, identity } = begun.run;
-    this.#held = { id, session, epoch, identity };
+    this.#held ??= { id, session, epoch, identity };
     this.#executor = this.#context.executors.get(begun.task.agent.backend) ?? null;
     const reap = begun.kind === 'reap' ? begun.run.identity : begun.reap;
     if (reap !== null) await this.#executor?.reap(reap);
@@ -200,16 +210,27 @@ export class WorkerRun implements Taker {
       await this.#decideHeld(async (tx, run, task) => park(tx, task, run));
       return this.#finish();
     }
-    this.#phase = 'live';
-    this.#leaveDesk = this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
-    this.#wall = await WallTime.of(this.#context, begun.task, begun.run);
-    if (!begun.task.cancelling) await this.#launch(begun.task, begun.run);
+    this.#leaveDesk ??= this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
+    this.#wall ??= await WallTime.of(this.#context, begun.task, begun.run);
+    if (!begun.task.cancelling && !this.#line.launched) await this.#launch(begun.task, begun.run);
     // Whoever is given work can be found again by a later life: the identity is on disk before the first word.
-    if (this.#line.started) await this.#recordStart(this.#line.started);
+    if (this.#line.started && !(await this.#recordStart(this.#line.started))) return this.#leave();
     if (begun.turn) await this.#handOver(begun.turn);
+    if (!this.#working) return;
+    this.#phase = 'live';
+    this.#begun = null;
     this.#beginning = false;
     this.#hooks.slotChanged();
     this.#stepper.poke();
+  }
+
+  /** A claim that was lost while the store did not answer opens nothing any more. */
+  async #begin(tx: Tx): Promise<Begun> {
+    return this.#working ? begin(tx, this.#context, this.taskId) : { kind: 'nothing' };
+  }
+
+  get #working(): boolean {
+    return this.#phase === 'starting' || this.#phase === 'live';
   }
 
   async #launch(task: Task, run: Run): Promise<void> {
@@ -220,7 +241,7 @@ export class WorkerRun implements Taker {
     }
     try {
       const workspace = (await workspaces?.open(task, run.id)) ?? { path: '', branch: '' };
-      if (this.#phase !== 'live') return;
+      if (!this.#working) return;
       const { id, epoch, session, resume } = run;
       const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace };
       this.#line.start(this.#executor, spec);
@@ -232,12 +253,15 @@ export class WorkerRun implements Taker {
     }
   }
 
-  async #recordStart(started: { identity: string | null; resume: string | null }): Promise<void> {
-    await this.#decideHeld(async (tx, run) => {
+  /** False: the run is no longer this host's. */
+  async #recordStart(started: { identity: string | null; resume: string | null }): Promise<boolean> {
+    const recorded = await this.#decideHeld(async (tx, run) => {
       tx.put('run', { ...run, identity: started.identity, resume: started.resume ?? run.resume });
+      return true;
     });
     if (this.#held) this.#held = { ...this.#held, identity: started.identity };
     if (this.#line.started === started) this.#line.started = null;
+    return recorded ?? false;
   }
 
   /** Opens the next turn if there is something to say, and asks a resumed agent's history first if it must. */
@@ -257,7 +281,7 @@ export class WorkerRun implements Taker {
   async #handOver(turn: OpenedTurn): Promise<void> {
     const held = this.#held;
     const text = await turnText(this.#context.store, this.taskId, turn);
-    if (this.#phase !== 'live' || !held) return;
+    if (!this.#working || !held) return;
     const given = turn.messages.map((message): string => message.id);
     if (turn.assignment) given.unshift(held.id);
     this.#line.beginTurn({ turn: turn.number, given, text }, turn.messages);
