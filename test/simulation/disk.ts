@@ -51,14 +51,23 @@ export class Disk {
     return {
       claim: (request) => {
         if (request.maxRank === undefined) this.#life.world.checkSlots(this.#life, request.max);
-        return this.#read(() => dispatch.claim(request), true);
+        return this.#read(() => this.#said('claims', dispatch.claim(request)), true);
       },
       renew: (request) => this.#read(() => dispatch.renew(request), true),
-      giveBack: (request) => this.#read(() => dispatch.giveBack(request), true),
+      giveBack: (request) => {
+        this.#life.world.say(this.#life, `gives ${request.task} back`);
+        return this.#read(() => dispatch.giveBack(request), true);
+      },
       reclaim: (host) => this.#read(() => dispatch.reclaim(host), true),
       nextDueIn: () => this.#read(() => dispatch.nextDueIn()),
       onOffer: (listener) => dispatch.onOffer(() => this.#hint('lost_offer', listener)),
     };
+  }
+
+  async #said(what: string, claims: ReturnType<Dispatch['claim']>): ReturnType<Dispatch['claim']> {
+    const made = await claims;
+    for (const { task, rank } of made) this.#life.world.say(this.#life, `${what} ${task} (rank ${rank})`);
+    return made;
   }
 
   /** A hint may be lost or late; the engine has to look by itself. */

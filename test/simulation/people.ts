@@ -1,4 +1,4 @@
-import { ReveilleError, isTerminal, type Caller, type ErrorCode, type Orchestrator, type Receiver, type RequestId, type SessionId, type Task } from '@reveille/protocol';
+import { ReveilleError, isTerminal, type Caller, type ErrorCode, type Orchestrator, type PlanId, type Receiver, type RequestId, type SessionId, type Task } from '@reveille/protocol';
 import { checkTaken, sawSpawned } from './acknowledged.ts';
 import type { Life } from './life.ts';
 import { Memory } from './mind.ts';
@@ -118,9 +118,7 @@ export class People {
       case 'resumePlan':
         return void (plan && (await person.resumePlan(plan.id)));
       case 'cancelPlan':
-        if (!plan) return;
-        await person.cancelPlan(plan.id);
-        return this.#checkStopped(auditor.ledger.tasksIn(plan.id));
+        return plan && this.#cancelPlan(person, plan.id);
       case 'stopAll':
         return this.#stop(person);
       case 'addTask':
@@ -195,9 +193,15 @@ export class People {
     }
   }
 
+  async #cancelPlan(person: Orchestrator, plan: PlanId): Promise<void> {
+    const covered = this.#world.auditor.ledger.tasksIn(plan);
+    await person.cancelPlan(plan);
+    this.#checkStopped(covered);
+  }
+
   async #stop(person: Orchestrator): Promise<void> {
     const { auditor } = this.#world;
-    const open = [...auditor.ledger.rows.task.values()].filter((task) => !isTerminal(task.state) && auditor.ledger.rows.plan.get(task.plan ?? '')?.state !== 'draft');
+    const open = [...auditor.ledger.rows.task.values()].filter((task) => !isTerminal(task.state) && !['draft', 'failed'].includes(auditor.ledger.rows.plan.get(task.plan ?? '')?.state ?? ''));
     await person.stop({ scope: 'all' }, 'stop everything');
     this.#checkStopped(open);
   }
