@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config';
 // Test files share their worker processes (isolate: false), which is three times as fast. So a test keeps no
 // global state and mocks no module. Processes, not threads: tests that look for left-over handles, change
 // process.env or send signals see a process of their own.
+const ROOMS = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'scripts/test/*.test.mjs'];
+const SYSTEM = ['packages/*/test/**/*.system.test.ts', 'apps/*/test/**/*.system.test.ts'];
+
 export default defineConfig({
   // Sources are run as they are: no package needs to be built before its tests.
   resolve: { conditions: ['source'] },
@@ -11,17 +14,15 @@ export default defineConfig({
     isolate: false,
     pool: 'forks',
     projects: [
-      project('unit', [
-        'packages/*/test/**/*.test.ts',
-        'apps/*/test/**/*.test.ts',
-        'scripts/test/*.test.mjs',
-      ]),
+      project('unit', ROOMS, SYSTEM),
+      // Real processes, servers and files: too slow to be run before every commit.
+      project('system', SYSTEM),
       project('simulation', ['test/simulation/**/*.test.ts']),
       project('crash', ['test/crash/**/*.test.ts']),
     ],
   },
 });
 
-function project(name: string, include: string[]) {
-  return { extends: true as const, test: { name, include } };
+function project(name: string, include: string[], exclude: string[] = []) {
+  return { extends: true as const, test: { name, include, exclude } };
 }

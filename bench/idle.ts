@@ -1,13 +1,13 @@
 import type { Script } from '@reveille/executors';
 import { openWorld } from './world.ts';
 
-/** Ten thousand workers that asked something and wait for the answer: alive, with nothing to do. */
-const WORKERS = 10_000;
-const [path] = process.argv.slice(2);
-if (!path) throw new Error('usage: idle.ts <path>');
+/** Workers that asked something and wait for the answer: alive, with nothing to do. */
+const [path, count] = process.argv.slice(2);
+if (!path || !count) throw new Error('usage: idle.ts <path> <workers>');
+const WORKERS = Number(count);
 
 const megabytes = (): number => {
-  globalThis.gc?.();
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' } as never);
   return process.memoryUsage().rss / 1e6;
 };
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -26,9 +26,11 @@ for (let i = 0; i < WORKERS; i += 500) {
   );
 }
 while ((await person.inbox()).length < WORKERS) await sleep(50);
-await sleep(2_000);
+if (WORKERS > 0) await sleep(2_000);
 const before = process.cpuUsage();
-await sleep(5_000);
+if (WORKERS > 0) await sleep(5_000);
 const { user, system } = process.cpuUsage(before);
+if (process.env['HEAP']) (await import('node:v8')).writeHeapSnapshot(process.env['HEAP']);
+if (process.env['DETAIL']) { globalThis.gc?.(); console.error(process.memoryUsage(), (await import('node:v8')).getHeapSpaceStatistics().map(s => [s.space_name, (s.space_size/1e6).toFixed(1), (s.space_used_size/1e6).toFixed(1)].join(' '))); }
 console.log(JSON.stringify({ empty, rss: megabytes(), cpu: (user + system) / 50_000 }));
 process.exit(0);

@@ -10,7 +10,7 @@ const count = { passed: 0, failed: 0, skipped: 0 };
 
 const steps = [
   () => runAll(staticChecks),
-  () => runTests('unit'),
+  () => runTests('unit', 'system'),
   // In one go, so that they share the machine's cores.
   () => runTests('simulation', 'crash'),
 ];

@@ -9,7 +9,7 @@ import { FakeClock } from './fake-clock.ts';
 import { dispatchModel, storeModel } from './model.ts';
 import type { Subject } from './subject.ts';
 
-// Where memory can be used as a disk it is: hundreds of files are made here, and sqlite-file.test.ts has a real disk.
+// Where memory can be used as a disk it is: hundreds of files are made here, and sqlite-file.system.test.ts has a real disk.
 const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 const open = async (cachedRows?: number): Promise<Subject> => {
