@@ -1,7 +1,7 @@
-import type { ErrorClass, Message } from '@reveille/protocol';
+import type { ErrorClass, Message, Run, Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { Vitals, type Alert } from './health.ts';
-import type { Agent, Executor, ExecutorEvent, Seen, StartSpec, TurnInput } from './ports/executor.ts';
+import type { Agent, Executor, ExecutorEvent, Seen, TurnInput } from './ports/executor.ts';
 
 const HISTORY_MS = 30_000;
 const STEER_MS = 10_000;
@@ -39,17 +39,24 @@ export class AgentLine {
     this.vitals = new Vitals(context.clock.mono());
   }
 
-  /** Whether there is, or was, an agent at the other end, or it is known why not. */
-  get launched(): boolean {
-    return this.#agent !== null || this.failure !== null;
+  /** Starts the agent, once; that it could not be is a failure of it like any other. */
+  async launch(executor: Executor | null, task: Task, run: Run): Promise<void> {
+    if (this.#agent || this.failure) return;
+    if (!executor) return this.#cannot(`there is no backend "${task.agent.backend}"`);
+    try {
+      const workspace = (await this.#context.workspaces?.open(task, run.id)) ?? { path: '', branch: '' };
+      if (!this.#open) return;
+      const { id, epoch, session, resume } = run;
+      const report = (event: ExecutorEvent): void => this.#hear(event);
+      const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace, report };
+      this.#agent = executor.start(spec);
+    } catch (error) {
+      this.#cannot(`could not be started: ${String(error)}`);
+    }
   }
 
-  start(executor: Executor, spec: Omit<StartSpec, 'report'>): void {
-    try {
-      this.#agent = executor.start({ ...spec, report: (event) => this.#hear(event) });
-    } catch (error) {
-      this.failure = { class: 'invalid', message: `could not be started: ${String(error)}` };
-    }
+  #cannot(message: string): void {
+    this.failure = { class: 'invalid', message };
   }
 
   #hear(event: ExecutorEvent): void {
@@ -107,6 +114,11 @@ export class AgentLine {
     if (this.hands.size === 0) return;
     this.proven = [...this.proven, ...this.hands];
     this.hands.clear();
+  }
+
+  /** Whether it was handed the message in its open turn: what was taken for it is not yet in its hands. */
+  holds(id: string): boolean {
+    return this.hands.has(id) || this.proven.includes(id);
   }
 
   /** Only what is done after this shows that they arrived. */

@@ -28,7 +28,7 @@ export class Host {
 
   /** A call arrived: whatever its session was given before, it has (MBX3). */
   async alive(caller: Caller): Promise<void> {
-    if (caller.kind === 'worker') return this.workerOf(caller)?.sign();
+    if (caller.kind === 'worker') return this.workerOf(caller)?.line.sign();
     if (caller.kind === 'person') return;
     const messages = this.#inHands.get(caller.session);
     if (!messages) return;
@@ -40,7 +40,7 @@ export class Host {
 
   handedOver(caller: Caller, messages: readonly Message[]): void {
     if (messages.length === 0) return;
-    if (caller.kind === 'worker') this.workerOf(caller)?.handedOver(messages);
+    if (caller.kind === 'worker') this.workerOf(caller)?.line.handedOver(messages);
     if (caller.kind === 'session')
       this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
   }

@@ -8,10 +8,9 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import { draw, spend } from './budget.ts';
+import { draw } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { mayStart } from './graph.ts';
-import type { Alert } from './health.ts';
 import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Seen } from './ports/executor.ts';
 import { offerTask } from './offers.ts';
@@ -167,7 +166,9 @@ export async function openTurn(
   await reconcile(tx, run, seen ?? new Map());
   const queued = await queuedMessages(tx, run.session);
   const rest: Run = { ...run, turn: null, assigned };
-  if (run.paused || task.cancelling || (!died && assigned && queued.length === 0)) {
+  // A first turn that was interrupted is not begun again by itself; the next one brings the task with it (WRK1).
+  const begun = assigned || run.turns > 0;
+  if (run.paused || task.cancelling || (!died && begun && queued.length === 0)) {
     if (died) tx.put('run', rest);
     return null;
   }
@@ -356,44 +357,4 @@ export async function letGo(tx: Tx, id: RunId): Promise<void> {
 export function park(tx: Tx, task: Task, run: Run): void {
   tx.put('run', { ...run, host: null, identity: null });
   tx.drop(task.id);
-}
-
-/** Told to the owner and shown; none of it fails the task (HLT2, HLT3). */
-export async function tellOwner(
-  tx: Tx,
-  context: Context,
-  task: Task,
-  run: Run,
-  alerts: readonly Alert[],
-): Promise<void> {
-  for (const { what, text } of alerts) {
-    tx.note({ type: `health.${what}`, task: task.id, run: run.id, data: { text } });
-    await enqueue(tx, context, {
-      to: task.owner,
-      key: `health:${newId(context, 'msg')}`,
-      kind: what === 'progress' ? 'progress' : 'health',
-      from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
-      task: task.id,
-      text,
-      fresh: true,
-    });
-  }
-}
-
-/** Records what a backend says was used; answers with the limit that is overrun, if one is (LIM1). */
-export async function spendUsage(
-  tx: Tx,
-  task: Task,
-  run: Run,
-  usage: readonly { readonly id: string; readonly tokens: number; readonly usd: number }[],
-): Promise<string | null> {
-  let over: string | null = null;
-  const used = { ...run.used };
-  for (const { id, tokens, usd } of usage) {
-    used.tokens += tokens;
-    used.usd += usd;
-    if (task.budget) over = (await spend(tx, task.budget, `${run.id}/${id}`, { tokens, usd })) ?? over;
-  }
-  tx.put('run', { ...run, used });
-  return over;
 }

@@ -121,7 +121,7 @@ export class Scheduler {
 
   async #fenceAll(): Promise<void> {
     const fence = async (task: TaskId, run: WorkerRun): Promise<void> => {
-      await run.fence();
+      await run.fenceAndWait();
       if (!this.#runs.has(task)) this.#fenced.add(task);
     };
     await Promise.all([...this.#runs].map(([task, run]) => fence(task, run)));

@@ -33,7 +33,7 @@ export async function watchSilence(
   }
   vitals.restSince = context.clock.mono();
   await decideHeld(async (tx, run, task) => {
-    if (!run.turn && run.assigned && !(await waitReason(tx, task, run)))
+    if (!run.turn && run.turns > 0 && !(await waitReason(tx, task, run)))
       await inquire(tx, context, task, run);
   });
 }

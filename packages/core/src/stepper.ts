@@ -8,6 +8,7 @@ export class Stepper {
   #stepping = false;
   #again = false;
   #closed = false;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(step: () => Promise<void>, failed: (error: unknown) => void) {
     this.#step = step;
@@ -25,6 +26,11 @@ export class Stepper {
     this.#closed = true;
   }
 
+  /** Resolves when nothing is being done. */
+  async idle(): Promise<void> {
+    if (this.#stepping) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
   async #run(): Promise<void> {
     try {
       while (this.#again && !this.#closed) {
@@ -35,6 +41,7 @@ export class Stepper {
       this.#failed(error);
     } finally {
       this.#stepping = false;
+      for (const resolve of this.#waiting.splice(0)) resolve();
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import { giveBack } from './mailbox.ts';
 import type { Mailroom, Taker } from './mailroom.ts';
+import { spendUsage, tellOwner } from './observations.ts';
 import type { Executor, Seen } from './ports/executor.ts';
 import {
   begin,
@@ -15,9 +16,7 @@ import {
   openTurn,
   park,
   signOfLife,
-  spendUsage,
   steerTurn,
-  tellOwner,
   type Begun,
   type OpenedTurn,
 } from './run-acts.ts';
@@ -54,7 +53,8 @@ export class WorkerRun implements Taker {
   readonly taskId: TaskId;
   readonly #context: Context;
   readonly #hooks: WorkerRunHooks;
-  readonly #line: AgentLine;
+  /** What calls of the agent tell of it. */
+  readonly line: AgentLine;
   readonly #stepper: Stepper;
   /** Which run it holds, and no more of it: ten thousand may rest here, and the rows are in the store. */
   #held: Held | null = null;
@@ -79,13 +79,13 @@ export class WorkerRun implements Taker {
       () => this.#step(),
       (error) => this.#failed(error),
     );
-    this.#line = new AgentLine(context, () => this.#stepper.poke());
+    this.line = new AgentLine(context, () => this.#stepper.poke());
     this.#stepper.poke();
   }
 
   /** Whether it holds a slot: a run that rests, or waits in a call, does not (LIM2). */
   get executing(): boolean {
-    return this.#beginning || (this.#line.turn !== null && this.#blockedCalls === 0);
+    return this.#beginning || (this.line.turn !== null && this.#blockedCalls === 0);
   }
 
   get run(): Held | null {
@@ -112,33 +112,13 @@ export class WorkerRun implements Taker {
     };
   }
 
-  /** A call arrived from the agent: whatever it had been given before, it has. */
-  sign(): void {
-    this.#line.sign();
-  }
-
-  /** A call is answering with messages; only what the agent does next shows that they arrived. */
-  handedOver(messages: readonly Message[]): void {
-    this.#line.handedOver(messages);
-  }
-
-  /** Whether the agent was handed the message in its open turn: taken for it is not yet in its hands. */
-  holds(id: string): boolean {
-    return this.#line.hands.has(id) || this.#line.proven.includes(id);
-  }
-
   async look(): Promise<void> {
     this.#stepper.poke();
   }
 
-  /** Ends the open turn, keeps the worker (WRK1). */
-  interrupt(): void {
-    this.#line.interrupt();
-  }
-
   tick(): void {
     const { clock, settings } = this.#context;
-    const line = this.#line;
+    const line = this.line;
     line.alerts.push(...line.vitals.due(clock.mono(), settings));
     const over = this.#wall?.over;
     if (over) line.failure ??= { class: 'limit', message: over };
@@ -148,8 +128,15 @@ export class WorkerRun implements Taker {
 
   /** The lease is lost: another host may hold the run. Stop, and write nothing. */
   async fence(): Promise<void> {
-    if (this.#phase === 'done') return;
-    await this.#stop('this host no longer holds the run');
+    await this.#stopAgent('this host no longer holds the run');
+    this.#finish();
+  }
+
+  /** As `fence`, and nothing of it is still on its way to the store: a claim that follows would not be its own. */
+  async fenceAndWait(): Promise<void> {
+    await this.#stopAgent('this host no longer holds the run');
+    await this.#stepper.idle();
+    this.#finish();
   }
 
   #failed(error: unknown): void {
@@ -166,7 +153,7 @@ export class WorkerRun implements Taker {
     if (this.#phase === 'starting') return this.#start();
     if (this.#phase === 'leaving') return this.#leave();
     if (this.#phase !== 'live') return;
-    const line = this.#line;
+    const line = this.line;
     if (line.started) await this.#recordStart(line.started);
     const rows = await this.#current();
     if (!rows) return this.#leave();
@@ -212,9 +199,9 @@ export class WorkerRun implements Taker {
     }
     this.#leaveDesk ??= this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
     this.#wall ??= await WallTime.of(this.#context, begun.task, begun.run);
-    if (!begun.task.cancelling && !this.#line.launched) await this.#launch(begun.task, begun.run);
+    if (!begun.task.cancelling) await this.line.launch(this.#executor, begun.task, begun.run);
     // Whoever is given work can be found again by a later life: the identity is on disk before the first word.
-    if (this.#line.started && !(await this.#recordStart(this.#line.started))) return this.#leave();
+    if (this.line.started && !(await this.#recordStart(this.line.started))) return this.#leave();
     if (begun.turn) await this.#handOver(begun.turn);
     if (!this.#working) return;
     this.#phase = 'live';
@@ -233,26 +220,6 @@ export class WorkerRun implements Taker {
     return this.#phase === 'starting' || this.#phase === 'live';
   }
 
-  async #launch(task: Task, run: Run): Promise<void> {
-    const { workspaces } = this.#context;
-    if (!this.#executor) {
-      this.#line.failure = { class: 'invalid', message: `there is no backend "${task.agent.backend}"` };
-      return;
-    }
-    try {
-      const workspace = (await workspaces?.open(task, run.id)) ?? { path: '', branch: '' };
-      if (!this.#working) return;
-      const { id, epoch, session, resume } = run;
-      const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace };
-      this.#line.start(this.#executor, spec);
-    } catch (error) {
-      this.#line.failure = {
-        class: 'invalid',
-        message: `its workspace could not be opened: ${String(error)}`,
-      };
-    }
-  }
-
   /** False: the run is no longer this host's. */
   async #recordStart(started: { identity: string | null; resume: string | null }): Promise<boolean> {
     const recorded = await this.#decideHeld(async (tx, run) => {
@@ -260,7 +227,7 @@ export class WorkerRun implements Taker {
       return true;
     });
     if (this.#held) this.#held = { ...this.#held, identity: started.identity };
-    if (this.#line.started === started) this.#line.started = null;
+    if (this.line.started === started) this.line.started = null;
     return recorded ?? false;
   }
 
@@ -275,7 +242,7 @@ export class WorkerRun implements Taker {
   async #askHistory(run: Run): Promise<ReadonlyMap<string, Seen>> {
     const find = { list: 'byState', equal: [run.session, 'delivered'] };
     const delivered = await this.#context.store.find('message', find);
-    return this.#line.seen([run.id, ...delivered.map((row) => row.doc.id)]);
+    return this.line.seen([run.id, ...delivered.map((row) => row.doc.id)]);
   }
 
   async #handOver(turn: OpenedTurn): Promise<void> {
@@ -284,27 +251,27 @@ export class WorkerRun implements Taker {
     if (!this.#working || !held) return;
     const given = turn.messages.map((message): string => message.id);
     if (turn.assignment) given.unshift(held.id);
-    this.#line.beginTurn({ turn: turn.number, given, text }, turn.messages);
+    this.line.beginTurn({ turn: turn.number, given, text }, turn.messages);
     this.#hooks.slotChanged();
   }
 
   async #endTurn(end: { lastWords: string; interrupted: boolean }): Promise<void> {
-    const { worked, alive } = this.#line.vitals;
+    const { worked, alive } = this.line.vitals;
     // A turn that was broken off shows only what it did something after.
-    const proven = new Set(this.#line.proven);
-    const has = (id: string): boolean => (end.interrupted ? proven.has(id) : this.holds(id));
+    const proven = new Set(this.line.proven);
+    const has = (id: string): boolean => (end.interrupted ? proven.has(id) : this.line.holds(id));
     await this.#decideHeld((tx, run, task) =>
       endTurn(tx, this.#context, task, run, { ...end, worked, alive, has }),
     );
-    this.#line.endTurn();
+    this.line.endTurn();
     this.#hooks.slotChanged();
     this.#stepper.poke();
   }
 
   async #markRead(): Promise<void> {
-    const { proven } = this.#line;
+    const { proven } = this.line;
     await this.#decideHeld((tx, run) => signOfLife(tx, run, proven));
-    this.#line.proven = this.#line.proven.slice(proven.length);
+    this.line.proven = this.line.proven.slice(proven.length);
   }
 
   /** Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. */
@@ -312,7 +279,7 @@ export class WorkerRun implements Taker {
     const { mailroom } = this.#hooks;
     const keep = (message: Message): boolean => mailroom.wanted(message.to, message);
     const messages = await this.#decideHeld((tx, run) => steerTurn(tx, run, keep));
-    const { turn } = this.#line;
+    const { turn } = this.line;
     if (!messages || messages.length === 0 || turn === null) return;
     const text = await turnText(this.#context.store, this.taskId, {
       number: turn,
@@ -320,11 +287,11 @@ export class WorkerRun implements Taker {
       resumed: false,
       messages,
     });
-    this.#line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
+    this.line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
   }
 
   async #takeBack(): Promise<void> {
-    const refused = [...this.#line.refused];
+    const refused = [...this.line.refused];
     await this.#decideHeld(async (tx) => {
       for (const { message, seen } of refused) {
         const now = await tx.need('message', message.id);
@@ -332,55 +299,58 @@ export class WorkerRun implements Taker {
         if (now.taken?.id === message.taken?.id) giveBack(tx, [now], seen);
       }
     });
-    this.#line.refused = this.#line.refused.slice(refused.length);
+    this.line.refused = this.line.refused.slice(refused.length);
   }
 
   async #tell(): Promise<void> {
     // A copy: more may come during the commit.
-    const alerts = [...this.#line.alerts];
+    const alerts = [...this.line.alerts];
     if (alerts.length === 0) return;
     await this.#decideHeld((tx, run, task) => tellOwner(tx, this.#context, task, run, alerts));
-    this.#line.alerts = this.#line.alerts.slice(alerts.length);
+    this.line.alerts = this.line.alerts.slice(alerts.length);
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
   async #spendUsage(): Promise<boolean> {
-    const usage = [...this.#line.usage];
+    const usage = [...this.line.usage];
     if (usage.length === 0) return false;
     const over = await this.#decideHeld((tx, run, task) => spendUsage(tx, task, run, usage));
-    this.#line.usage = this.#line.usage.slice(usage.length);
+    this.line.usage = this.line.usage.slice(usage.length);
     if (!over) return false;
     const error = { class: 'limit', message: over } as const;
-    const output = this.#line.vitals.lastWords;
+    const output = this.line.vitals.lastWords;
     await this.#settle({ status: 'failed', cause: 'limit', output, error, work: null });
     return true;
   }
 
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {
-    await this.#line.stop(error.message);
-    await this.#decideHeld((tx, run, task) =>
-      fault(tx, this.#context, task, { ...run, identity: null }, error),
-    );
-    this.#finish();
+    await this.line.stop(error.message);
+    await this.#endHeld((tx, run, task) => fault(tx, this.#context, task, run, error));
   }
 
   async #watch(): Promise<void> {
-    const { vitals } = this.#line;
+    const { vitals } = this.line;
     if (silenceDue(this.#context, vitals))
       await watchSilence(this.#context, vitals, (act) => this.#decideHeld(act));
   }
 
   /** Stops the agent, takes what it leaves, and ends the run. */
   async #settle(ending: Ending): Promise<void> {
-    await this.#line.stop(ending.output);
+    await this.line.stop(ending.output);
     const { workspaces } = this.#context;
     const task = workspaces ? await this.#context.store.get('task', this.taskId) : undefined;
     const left = task && this.#held ? await workspaces?.collect(task.doc, this.#held.id) : null;
     const work = left ? { ...left, files: [...left.files] } : null;
-    await this.#decideHeld((tx, run, task) =>
-      settle(tx, this.#context, task, { ...run, identity: null }, { ...ending, work }),
-    );
-    this.#finish();
+    await this.#endHeld((tx, run, task) => settle(tx, this.#context, task, run, { ...ending, work }));
+  }
+
+  /** The last write of one that has stopped its agent. If somebody ended the run meanwhile, it only lets go of it. */
+  async #endHeld(act: (tx: Tx, run: Run, task: Task) => Promise<unknown>): Promise<void> {
+    const ended = await this.#decideHeld(async (tx, run, task) => {
+      await act(tx, { ...run, identity: null }, task);
+      return true;
+    });
+    return ended ? this.#finish() : this.#leave();
   }
 
   /** Every write about the run: only while it is open and the epoch is ours. */
@@ -397,23 +367,23 @@ export class WorkerRun implements Taker {
   async #leave(): Promise<void> {
     this.#phase = 'leaving';
     this.#leftOpen = false;
-    await this.#line.stop('the run has ended');
+    await this.line.stop('the run has ended');
     if (this.#phase !== 'leaving') return;
     const { id, identity } = this.#held ?? {};
     if (id && identity) await decide(this.#context, (tx) => letGo(tx, id));
     this.#finish();
   }
 
-  async #stop(reason: string): Promise<void> {
+  async #stopAgent(reason: string): Promise<void> {
+    if (this.#phase === 'done') return;
     this.#phase = 'stopping';
-    await this.#line.stop(reason);
-    this.#finish();
+    await this.line.stop(reason);
   }
 
   #finish(): void {
     if (this.#phase === 'done') return;
     this.#phase = 'done';
-    this.#line.turn = null;
+    this.line.turn = null;
     this.#stepper.close();
     this.#cancelRetry?.();
     this.#leaveDesk?.();

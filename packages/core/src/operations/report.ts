@@ -86,7 +86,7 @@ async function conclude(
   const delivered = await deliveredMessages(tx, caller.session);
   giveBack(
     tx,
-    delivered.filter((message) => !worker?.holds(message.id)),
+    delivered.filter((message) => !worker?.line.holds(message.id)),
     'unknown',
   );
   const ends = (await queuedMessages(tx, caller.session)).filter((message) => message.kind === 'end');

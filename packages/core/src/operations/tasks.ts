@@ -92,7 +92,7 @@ export function taskOperations(
     resumeWorker: (id) => act(id, (tx, task) => resume(tx, host, task)),
     async interruptWorker(id) {
       const view = await act(id, async (tx, task) => openRun(tx, task));
-      host.scheduler.runs.get(id)?.interrupt();
+      host.scheduler.runs.get(id)?.line.interrupt();
       return view;
     },
     async raiseBudget(node, limits) {
