@@ -246,8 +246,8 @@ function listsContract(open: OpenSubject): void {
     const seen: number[] = [];
     for (let after = 0; ; after = seen.at(-1) ?? 0) {
       const page = await store().find('message', {
-        list: 'byRecipient',
-        equal: ['session_owner'],
+        list: 'byState',
+        equal: ['session_owner', 'queued'],
         after,
         limit: 10,
       });

@@ -152,7 +152,6 @@ const LOOKUPS: [TableName, string, (string | number)[]][] = [
   ['task', 'open', [1]],
   ['task', 'byKey', ['session_owner/a']],
   ['message', 'byState', ['session_owner', 'queued']],
-  ['message', 'byRecipient', ['session_owner']],
   ['message', 'byKey', ['session_owner/1']],
   ['session', 'byKind', ['chat']],
   ['plan', 'byState', ['active']],

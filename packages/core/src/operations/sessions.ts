@@ -52,9 +52,11 @@ export function sessionOperations(
     },
     async mailbox(session) {
       checkOwn(session);
-      const rows = await store.find('message', { list: 'byRecipient', equal: [session] });
+      const states = ['queued', 'delivered', 'read', 'dead'];
+      const found = states.map((state) => store.find('message', { list: 'byState', equal: [session, state] }));
+      const rows = (await Promise.all(found)).flat();
       await store.barrier();
-      return rows.map((row) => row.doc);
+      return rows.map((row) => row.doc).toSorted((a, b) => a.number - b.number);
     },
     async inbox() {
       const rows = await store.find('request', { list: 'open', equal: [1] });

@@ -65,8 +65,8 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
     lists: { byKind: { equal: ['kind'], order: 'id' } },
   },
   run: {
-    columns: { task: (r) => r.task, open: (r) => (r.state === 'open' ? 1 : null) },
-    lists: { byTask: { equal: ['task'], order: 'id' }, open: { equal: ['open'], order: 'id' } },
+    columns: { open: (r) => (r.state === 'open' ? 1 : null) },
+    lists: { open: { equal: ['open'], order: 'id' } },
   },
   message: {
     columns: {
@@ -77,7 +77,6 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
     },
     lists: {
       byState: { equal: ['to', 'state'], order: 'number' },
-      byRecipient: { equal: ['to'], order: 'number' },
       byKey: { equal: ['key'], order: 'id' },
     },
     unique: ['key'],
