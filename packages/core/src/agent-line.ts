@@ -18,7 +18,7 @@ export class AgentLine {
   #open = true;
   /** The number of the open turn. */
   turn: number | null = null;
-  /** Messages in its hands that no sign of life has followed yet; and those that one has, until that is recorded. */
+  /** What is in its hands, the messages' ids and the run's for its task, that no sign of life has followed yet; and those that one has, until that is recorded. */
   readonly hands = new Set<string>();
   proven: readonly string[] = [];
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
@@ -126,14 +126,14 @@ export class AgentLine {
     for (const { id } of messages) this.hands.add(id);
   }
 
-  beginTurn(input: TurnInput, messages: readonly Message[]): void {
+  beginTurn(input: TurnInput): void {
     if (!this.#open) return;
     this.turn = input.turn;
     this.turnEnd = null;
     this.#usageSeen = null;
     this.hands.clear();
     this.proven = [];
-    this.handedOver(messages);
+    for (const id of input.given) this.hands.add(id);
     this.vitals.turnOpened(this.#context.clock.mono());
     this.#agent?.turn(input);
   }

@@ -32,7 +32,7 @@ export async function turnText(store: Store, id: TaskId, turn: OpenedTurn): Prom
   const task = (await store.get('task', id))?.doc;
   if (!task) throw new ReveilleError('not_found', `There is no task ${id}.`);
   if (turn.assignment) parts.push(assignment(task));
-  else if (turn.resumed) parts.push(await resumeNote(store, task));
+  if (turn.resumed) parts.push(await resumeNote(store, task));
   for (const delivery of await deliveries(store, turn.messages)) parts.push(delivery.text);
   return parts.join('\n\n');
 }

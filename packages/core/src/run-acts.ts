@@ -163,8 +163,8 @@ export async function openTurn(
 ): Promise<OpenedTurn | null> {
   const died = run.turn !== null;
   const assigned = run.assigned || seen?.get(run.id) === 'yes';
-  await reconcile(tx, run, seen ?? new Map());
-  const queued = await queuedMessages(tx, run.session);
+  const givenBack = await reconcile(tx, run, seen ?? new Map());
+  const queued = [...givenBack, ...(await queuedMessages(tx, run.session))];
   const rest: Run = { ...run, turn: null, assigned };
   // A first turn that was interrupted is not begun again by itself; the next one brings the task with it (WRK1).
   const begun = assigned || run.turns > 0;
@@ -185,20 +185,26 @@ export async function openTurn(
     return null;
   }
   const number = run.turns + 1;
-  tx.put('run', { ...rest, turns: number, turn: { number, at: tx.now, alive: false } });
+  const inquiry = run.inquiry && died && isAsked(run) ? { ...run.inquiry, turn: run.turns } : run.inquiry;
+  tx.put('run', { ...rest, turns: number, turn: { number, at: tx.now, alive: false }, inquiry });
   const messages = take(tx, queued, { by: 'turn', id: `${run.id}/${number}`, run: run.id, epoch: run.epoch });
   if (task.state === 'waiting')
     moveTask(tx, task, 'running', { why: messages.length > 0 ? 'woken by mail' : 'goes on' });
   return { number, assignment: !assigned, resumed: died || (run.epoch > 1 && run.turns > 0), messages };
 }
 
-/** A turn or call that died leaves delivered, unread messages; the resumed history decides what they are (MBX3). */
-async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Promise<void> {
+/**
+ * A turn or call that died leaves delivered, unread messages; the resumed history decides what they are (MBX3).
+ * Answers with those that are queued again.
+ */
+async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Promise<Message[]> {
+  const givenBack: Message[] = [];
   for (const message of await deliveredMessages(tx, run.session)) {
     const answer = seen.get(message.id) ?? 'unknown';
     if (answer === 'yes') markRead(tx, [message]);
-    else giveBack(tx, [message], answer);
+    else givenBack.push(...giveBack(tx, [message], answer));
   }
+  return givenBack;
 }
 
 /** Takes what is queued for a turn that is already open, to be handed over at its next pause point (WAK1). */
@@ -210,7 +216,7 @@ export async function steerTurn(tx: Tx, run: Run, keep: (message: Message) => bo
 
 /** A sign of life after the hand-over: what the agent was given, it has. */
 export async function signOfLife(tx: Tx, run: Run, has: readonly string[]): Promise<void> {
-  for (const id of has) markRead(tx, [await tx.need('message', id)]);
+  for (const id of has) if (id !== run.id) markRead(tx, [await tx.need('message', id)]);
   if (run.turn) tx.put('run', { ...run, assigned: true, turn: { ...run.turn, alive: true } });
 }
 
@@ -253,9 +259,13 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
     await settle(tx, context, current, next, ending);
     return;
   }
-  if (run.inquiry) await hearAnswer(tx, context, current, next, turn);
-  else if (!turn.interrupted) await inquire(tx, context, current, next);
+  if (turn.interrupted) return;
+  if (isAsked(run)) return hearAnswer(tx, context, current, next, turn);
+  await inquire(tx, context, current, turn.worked ? { ...next, inquiry: null } : next);
 }
+
+/** Whether its newest turn is the one in which it was asked why it is silent. */
+export const isAsked = (run: Run): boolean => run.inquiry !== null && run.inquiry.turn === run.turns - 1;
 
 const INQUIRY = `You appear to be idle. Please answer with one of these:
 1. If your task is done: call a2a_subtask_complete with your results.
@@ -292,7 +302,7 @@ async function hearAnswer(tx: Tx, context: Context, task: Task, run: Run, turn: 
     await settle(tx, context, task, run, ending);
     return;
   }
-  tx.put('run', { ...run, inquiry: { turn: run.turns, at: tx.now, answers } });
+  tx.put('run', { ...run, inquiry: run.inquiry && { ...run.inquiry, answers } });
   await enqueue(tx, context, {
     to: task.owner,
     key: `idle:${run.id}:${run.turns}`,

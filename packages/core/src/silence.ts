@@ -2,7 +2,7 @@ import { type Run, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import type { Vitals } from './health.ts';
 import { openRequest, openRequests } from './requests.ts';
-import { inquire, waitReason } from './run-acts.ts';
+import { inquire, isAsked, waitReason } from './run-acts.ts';
 import { settle } from './settle.ts';
 import type { Tx } from './tx.ts';
 
@@ -39,7 +39,7 @@ export async function watchSilence(
 }
 
 async function unresponsive(tx: Tx, context: Context, run: Run, task: Task): Promise<void> {
-  if (!run.inquiry || !run.turn || run.turn.number <= run.inquiry.turn) return;
+  if (!run.turn || !isAsked(run)) return;
   const owner = await tx.need('session', task.owner);
   const ofAgent = task.plan === null && (owner.kind === 'worker' || owner.kind === 'orchestrator');
   const message = 'asked why it was silent, it gave no sign of life';
@@ -56,6 +56,8 @@ async function unresponsive(tx: Tx, context: Context, run: Run, task: Task): Pro
   }
   const open = await openRequests(tx, task);
   if (open.some((request) => request.kind === 'idle')) return;
+  // Told once: whoever is to decide may also decide to wait.
+  tx.put('run', { ...run, inquiry: null });
   const options = ['keep waiting', 'remind', 'mark complete', 'cancel'];
   await openRequest(tx, context, task, { kind: 'idle', run, text: message, options, toPerson: true });
 }

@@ -119,6 +119,8 @@ export class WorkerRun implements Taker {
   tick(): void {
     const { clock, settings } = this.#context;
     const line = this.line;
+    // Whoever waits in a call of ours cannot give a sign.
+    if (this.#blockedCalls > 0) line.vitals.lastSign = clock.mono();
     line.alerts.push(...line.vitals.due(clock.mono(), settings));
     const over = this.#wall?.over;
     if (over) line.failure ??= { class: 'limit', message: over };
@@ -251,7 +253,7 @@ export class WorkerRun implements Taker {
     if (!this.#working || !held) return;
     const given = turn.messages.map((message): string => message.id);
     if (turn.assignment) given.unshift(held.id);
-    this.line.beginTurn({ turn: turn.number, given, text }, turn.messages);
+    this.line.beginTurn({ turn: turn.number, given, text });
     this.#hooks.slotChanged();
   }
 

@@ -83,9 +83,15 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
     await checkCaller(tx, caller);
     const spawned: Spawned[] = [];
+    const byKey = new Map<string, Spawned>();
     for (const [i, input] of parsed.entries()) {
       const agent = agents[i];
-      if (agent) spawned.push(await spawn(tx, host.context, session, input, agent));
+      if (!agent) continue;
+      // What this change has made is in no list yet.
+      const same = input.key === undefined ? undefined : byKey.get(input.key);
+      const made = same ?? (await spawn(tx, host.context, session, input, agent));
+      if (input.key !== undefined) byKey.set(input.key, made);
+      spawned.push(made);
     }
     return spawned;
   };
