@@ -47,9 +47,9 @@ export class FakeClock implements Clock {
     this.#wall += ms;
   }
 
-  /** The process that set the timers is gone. */
-  forget(): void {
-    this.#timers.clear();
+  /** The same time for another process, which has timers of its own. */
+  view(): ClockView {
+    return new ClockView(this);
   }
 
   #pass(ms: number): void {
@@ -61,6 +61,45 @@ export class FakeClock implements Clock {
     let next: Timer | undefined;
     for (const timer of this.#timers) if (timer.at <= end && (!next || timer.at < next.at)) next = timer;
     return next;
+  }
+}
+
+export class ClockView implements Clock {
+  readonly #clock: FakeClock;
+  readonly #own = new Set<() => void>();
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  mono(): number {
+    return this.#clock.mono();
+  }
+
+  after(ms: number, fire: () => void): () => void {
+    const off = this.#clock.after(ms, () => {
+      this.#own.delete(off);
+      fire();
+    });
+    this.#own.add(off);
+    return () => {
+      this.#own.delete(off);
+      off();
+    };
+  }
+
+  get pending(): number {
+    return this.#own.size;
+  }
+
+  /** The process that set the timers is gone. */
+  forget(): void {
+    for (const off of this.#own) off();
+    this.#own.clear();
   }
 }
 

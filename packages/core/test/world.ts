@@ -17,7 +17,7 @@ import type {
 import { Memory, openMemory, type MemoryBackend } from '@reveille/stores';
 import { expect } from 'vitest';
 import { FakeAgent, type AgentWorld } from './fake-agent.ts';
-import { FakeClock, quiet } from './fake-clock.ts';
+import { FakeClock, quiet, type ClockView } from './fake-clock.ts';
 
 type Nested<T> = { readonly [K in keyof T]?: T[K] extends object ? Partial<T[K]> : T[K] };
 
@@ -64,6 +64,7 @@ export class World implements AsyncDisposable {
   chance: () => number;
   engine: Engine;
   #backend: MemoryBackend;
+  #timers: ClockView;
   #ids = 0;
 
   constructor(options: WorldOptions) {
@@ -74,6 +75,7 @@ export class World implements AsyncDisposable {
     this.host = options.host ?? 'here';
     this.history = options.history ?? 'shows';
     this.chance = options.chance ?? (() => 0.5);
+    this.#timers = this.clock.view();
     this.#backend = this.#open();
     this.engine = this.#engine();
   }
@@ -168,7 +170,7 @@ export class World implements AsyncDisposable {
   /** The process dies between two commits, and its agents live on unless they are said to die with it. */
   crash(options: { agentsDie?: boolean } = {}): void {
     this.#backend.crash();
-    if (!this.options.beside) this.clock.forget();
+    this.#timers.forget();
     for (const agent of this.agents) {
       agent.orphaned = true;
       if (options.agentsDie ?? true) agent.kill();
@@ -190,7 +192,7 @@ export class World implements AsyncDisposable {
       this.agents.filter((agent) => agent.alive && !agent.orphaned).map((agent) => agent.spec.task.name),
       'agents left alive',
     ).toEqual([]);
-    if (!this.options.beside) expect(this.clock.pending, 'timers left').toBe(0);
+    expect(this.#timers.pending, 'timers left').toBe(0);
     expect(
       this.logs.filter((entry) => entry.level === 'error'),
       'defects in the log',
@@ -204,12 +206,12 @@ export class World implements AsyncDisposable {
 
   #engine(): Engine {
     const { store, dispatch } = this.#backend;
-    const { options, clock, host } = this;
+    const { options, host } = this;
     const executor = this.#executor(() => engine);
     const engine: Engine = new Engine({
       store: options.deaf ? { ...store, onHint: () => () => undefined } : store,
       dispatch,
-      clock,
+      clock: this.#timers,
       host,
       random: { next: () => this.chance(), id: () => this.#id() },
       executors: {

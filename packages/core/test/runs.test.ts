@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'vitest';
+import { quiet, refused, start } from './world.ts';
+
+describe('runs, epochs and leases', () => {
+  test('[ID4] a crash of the engine goes on with the same run under the next epoch', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const first = world.worker('a').spec;
+    await world.worker('a').says('at it');
+    world.crash();
+    await world.restart();
+    const second = world.worker('a').spec;
+    expect([second.run, second.session, second.epoch]).toEqual([first.run, first.session, first.epoch + 1]);
+    expect(second.resume).toBe(`history of ${first.run}`);
+    expect((await world.task('a')).run?.attempt).toBe(1);
+    expect(await world.events('run.held')).toMatchObject([{ data: { epoch: 1 } }, { data: { epoch: 2 } }]);
+  });
+
+  test('[ID4] the retry of a failed task is a new run of the same session', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const first = world.worker('a').spec;
+    await world.worker('a').reports('no', { status: 'failed' });
+    await world.person.retryTask(first.task.id);
+    await quiet();
+    const second = world.worker('a').spec;
+    expect(second.run).not.toBe(first.run);
+    expect([second.session, second.epoch, second.resume]).toEqual([first.session, 1, null]);
+    expect((await world.task('a')).task.attempts).toBe(2);
+  });
+
+  test('[ID4] what an old epoch says is refused, whatever it is, and a report is recorded', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const old = world.worker('a');
+    world.crash({ agentsDie: false });
+    await world.restart();
+    const late = world.as({
+      kind: 'worker',
+      session: old.spec.session,
+      run: old.spec.run,
+      epoch: old.spec.epoch,
+    });
+    const calls = [
+      late.reportCompletion({ status: 'success', output: 'late' }),
+      late.spawnSubtask({ prompt: 'late' }),
+      late.spawnSubtasks([{ prompt: 'late' }]),
+      late.notifyParent({ type: 'info', message: 'late' }),
+      late.notifyParent({ type: 'question', message: 'late?' }),
+      late.sendMessage({ to: old.task, message: 'late' }),
+      late.checkUpdates(),
+      late.awaitSubtasks({ taskIds: [old.task] }),
+      late.reserve('r', { tokens: 1 }),
+      late.savePlan({ name: 'late', tasks: [{ id: 'a', prompt: 'x' }] }),
+      late.stop({ scope: 'all' }, 'late'),
+    ];
+    for (const call of calls) expect((await refused(call, 'stale_caller')).message).toContain('epoch 2');
+    expect(await world.events('report.refused')).toHaveLength(1);
+    expect(await world.state('a')).toBe('running');
+    await world.worker('a').reports('in time');
+    expect((await world.task('a')).end?.output).toBe('in time');
+  });
+
+  test('[ID4] mailbox and children stay with the session across runs', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    const child = await a.spawns('child');
+    await a.fails('network');
+    await world.person.sendMessage({ to: a.task, message: 'for the next life' });
+    await world.worker('child').reports('child’s answer');
+    await world.advance(5_000);
+    const next = world.worker('a');
+    expect(next).not.toBe(a);
+    expect(next.last.text).toContain('for the next life');
+    expect(next.last.text).toContain('child’s answer');
+    expect(next.last.text).toContain(child);
+  });
+
+  test('[ID4] an agent of an earlier life is ended before the next one starts', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const old = world.worker('a');
+    world.crash({ agentsDie: false });
+    expect(old.alive).toBe(true);
+    await world.restart();
+    expect(world.reaped).toEqual(['process 1']);
+    expect(old.alive).toBe(false);
+    expect(world.worker('a').alive).toBe(true);
+  });
+
+  test('[ID4][HLT4] a dead host’s run goes on elsewhere when its lease ends, and not before', async () => {
+    await using one = await start({ host: 'one' });
+    await using two = await start({ host: 'two', beside: one });
+    await one.plan({ a: [] });
+    const [from, to] = one.agents.length > 0 ? [one, two] : [two, one];
+    from.crash();
+    await to.advance(14_000);
+    expect(to.agents).toEqual([]);
+    await to.advance(2_000);
+    expect(to.worker('a').spec.epoch).toBe(2);
+    await to.worker('a').reports('carried on');
+    expect(await to.state('a')).toBe('completed');
+    await from.restart();
+  });
+
+  test('[ID4] a host that cannot renew stops its agents before the lease ends and writes nothing more', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    const { renew } = world.engine.context.dispatch;
+    Object.assign(world.engine.context.dispatch, { renew: () => Promise.reject(new Error('no store')) });
+    await world.advance(14_999);
+    expect(a.alive).toBe(false);
+    expect((await world.task('a')).run).toMatchObject({ state: 'open', epoch: 1 });
+    Object.assign(world.engine.context.dispatch, { renew });
+    world.logs.length = 0;
+    await world.advance(10_000);
+    expect(world.worker('a').spec.epoch).toBe(2);
+  });
+
+  test('[ID4] a host that lost its lease to another stops its agent', async () => {
+    await using one = await start({ host: 'one' });
+    await one.plan({ a: [] });
+    const a = one.worker('a');
+    // The other takes it over while nothing that this one says arrives.
+    const { renew, claim } = one.engine.context.dispatch;
+    Object.assign(one.engine.context.dispatch, { renew: async () => [], claim: async () => [] });
+    await one.advance(16_000);
+    await using two = await start({ host: 'two', beside: one });
+    expect(two.worker('a').spec.epoch).toBe(2);
+    Object.assign(one.engine.context.dispatch, { renew, claim });
+    await one.advance(6_000);
+    expect(a.alive).toBe(false);
+    expect(two.worker('a').alive).toBe(true);
+    expect(one.agents).toHaveLength(1);
+  });
+
+  test('[ID4] two hosts never hold one run at the same time', async () => {
+    await using one = await start({ host: 'one' });
+    await using two = await start({ host: 'two', beside: one });
+    await one.plan({ a: [], b: [], c: [], d: [] });
+    const held = [...one.agents, ...two.agents].map((agent) => agent.spec.task.name);
+    expect(held.toSorted()).toEqual(['a', 'b', 'c', 'd']);
+    await one.advance(60_000);
+    expect([...one.agents, ...two.agents]).toHaveLength(4);
+  });
+});
+
+describe('what a resumed agent is given', () => {
+  /** A parent whose child’s end was handed over in a turn that then died with the engine. */
+  async function diedWithMail(history: 'shows' | 'lacks' | 'unknown') {
+    const world = await start({ history });
+    await world.plan({ parent: [] });
+    await world.worker('parent').spawns('child');
+    await world.worker('parent').ends();
+    await world.worker('child').reports('the answer');
+    const [end] = await world.mail(world.worker('parent').spec.session, 'end');
+    expect(end).toMatchObject({ state: 'delivered' });
+    world.crash();
+    await world.restart();
+    return { world, id: end!.id, session: world.worker('parent').spec.session };
+  }
+
+  test('[MBX3] its history holds the message: it counts as read and is not given again', async () => {
+    const { world, id, session } = await diedWithMail('shows');
+    await using _ = world;
+    expect(await world.mail(session, 'end')).toMatchObject([{ id, state: 'read', maybeSeen: 0 }]);
+    expect(world.worker('parent').last.given).not.toContain(id);
+    expect(world.worker('parent').last.text).toContain('You were interrupted');
+  });
+
+  test('[MBX3] its history shows that it never came: it is given as if for the first time', async () => {
+    const { world, id, session } = await diedWithMail('lacks');
+    await using _ = world;
+    expect(await world.mail(session, 'end')).toMatchObject([{ id, state: 'delivered', maybeSeen: 0 }]);
+    expect(world.worker('parent').last.text).toContain('the answer');
+    expect(world.worker('parent').last.text).not.toContain('you may have seen it');
+  });
+
+  test('[MBX3] nobody can say: it is given again and says so', async () => {
+    const { world, id, session } = await diedWithMail('unknown');
+    await using _ = world;
+    expect(await world.mail(session, 'end')).toMatchObject([{ id, state: 'delivered', maybeSeen: 1 }]);
+    expect(world.worker('parent').last.text).toMatch(/you may have seen it before[\s\S]*the answer/);
+  });
+
+  test.for(['shows', 'lacks', 'unknown'] as const)(
+    '[MBX3] the task itself is given anew unless it arrived (%s)',
+    async (history) => {
+      await using world = await start({ history });
+      await world.plan({ a: { prompt: 'paint the fence' } });
+      world.crash();
+      await world.restart();
+      const { text } = world.worker('a').last;
+      expect(text.includes('paint the fence')).toBe(history !== 'shows');
+      await world.worker('a').says('I have it');
+      world.crash();
+      await world.restart();
+      expect(world.worker('a').last.text).not.toContain('paint the fence');
+    },
+  );
+
+  test('[MBX3] a sign of life makes what was given read; a crash afterwards gives nothing back', async () => {
+    await using world = await start({ history: 'unknown' });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.ends('words');
+    await world.person.sendMessage({ to: a.task, message: 'note this' });
+    await a.ends();
+    expect(await world.mail(a.spec.session, 'words')).toMatchObject([{ state: 'delivered' }]);
+    await a.says('noted');
+    expect(await world.mail(a.spec.session, 'words')).toMatchObject([{ state: 'read' }]);
+    world.crash();
+    await world.restart();
+    expect(world.worker('a').last.text).not.toContain('note this');
+  });
+
+  test('[MBX3] what a call answered with goes back to the mailbox if the agent dies before its next word', async () => {
+    await using world = await start({ history: 'unknown' });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await world.worker('child').reports('precious');
+    expect(await a.orch.checkUpdates()).toHaveLength(1);
+    world.crash();
+    await world.restart();
+    expect(world.worker('a').last.text).toMatch(/may have seen[\s\S]*precious/);
+  });
+
+  test('[ID4] a run that waits is given no agent until there is something to say', async () => {
+    await using world = await start({ anonymous: true });
+    await world.plan({ parent: [] });
+    await world.worker('parent').spawns('child');
+    await world.worker('parent').ends();
+    world.crash();
+    await world.restart();
+    expect(world.working).toEqual(['child']);
+    await world.worker('child').reports('now');
+    expect(world.worker('parent').last.text).toContain('now');
+  });
+
+  test('[ID4] a wish to cancel that the crash interrupted is carried out by the next life', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.stop = () => new Promise(() => undefined);
+    await world.person.cancelTask(a.task, 'stop it');
+    await quiet();
+    expect(await world.state('a')).toBe('running');
+    world.crash({ agentsDie: false });
+    await world.restart();
+    expect(await world.state('a')).toBe('cancelled');
+    expect(a.alive).toBe(false);
+  });
+});
