@@ -18,8 +18,9 @@ export class AgentLine {
   #open = true;
   /** The number of the open turn. */
   turn: number | null = null;
-  /** What is in its hands, the messages' ids and the run's for its task, that no sign of life has followed yet; and those that one has, until that is recorded. */
+  /** Messages in its hands (and its task, by the id of the run) that no sign of life has followed yet. */
   readonly hands = new Set<string>();
+  /** Those that one has followed, until that is recorded. */
   proven: readonly string[] = [];
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
@@ -30,6 +31,8 @@ export class AgentLine {
   refused: { readonly message: Message; readonly seen: 'no' | 'unknown' }[] = [];
   /** Mail is being offered to the open turn: until the answer is there, nobody knows whether the turn has it. */
   steering = false;
+  /** It did not take what it was offered in this turn: what comes now waits for the end of it. */
+  declines = false;
   #giveUpSteering: (() => void) | null = null;
   #usageSeen: Set<string> | null = null;
 
@@ -130,6 +133,7 @@ export class AgentLine {
     if (!this.#open) return;
     this.turn = input.turn;
     this.turnEnd = null;
+    this.declines = false;
     this.#usageSeen = null;
     this.hands.clear();
     this.proven = [];
@@ -157,6 +161,7 @@ export class AgentLine {
       this.steering = false;
       // It has it from now on: what it did before shows nothing.
       if (answer === 'taken') this.handedOver(messages);
+      else this.declines = true;
       const seen = answer === 'silent' ? 'unknown' : 'no';
       if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));
       this.#poke();

@@ -1,6 +1,7 @@
 import {
   ReveilleError,
   formatAgentType,
+  type MessageId,
   type MessageKind,
   type Request,
   type Run,
@@ -28,6 +29,7 @@ interface Asked {
   readonly options: readonly string[];
   /** Goes to the inbox of the person at once, not up the tree. */
   readonly toPerson?: boolean;
+  readonly key?: string | undefined;
 }
 
 /** The open requests of a task; most sessions never asked for anything, and their row says so. */
@@ -44,7 +46,9 @@ export async function closeRequests(tx: Tx, task: Task): Promise<void> {
 }
 
 /** Opens a request and gives it to the first in the tree who can answer: an agent, else the person (INB2). */
-export async function openRequest(tx: Tx, context: Context, task: Task, asked: Asked): Promise<Request> {
+export async function openRequest(tx: Tx, context: Context, task: Task, asked: Asked): Promise<Opened> {
+  const same = asked.key ? (await openRequests(tx, task)).find(({ key }) => key === asked.key) : undefined;
+  if (same) return { request: same, message: await messageOf(tx, same) };
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
   const holder = skipTree ? null : await answerer(tx, task.owner);
   const request: Request = {
@@ -53,6 +57,7 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
     from: task.session,
     task: task.id,
     run: asked.run?.id ?? null,
+    key: asked.key ?? null,
     text: asked.text,
     options: [...asked.options],
     with: holder,
@@ -64,8 +69,21 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
   tx.put('request', request);
   const asker = await tx.need('session', task.session);
   tx.put('session', { ...asker, requests: asker.requests + 1 });
-  if (holder) await tellHolder(tx, context, task, request, holder);
-  return request;
+  const message = holder ? await tellHolder(tx, context, task, request, holder) : null;
+  return { request, message };
+}
+
+/** A request, and the message by which its holder was told; a person is not told by mail. */
+interface Opened {
+  readonly request: Request;
+  readonly message: MessageId | null;
+}
+
+async function messageOf(tx: Tx, request: Request): Promise<MessageId | null> {
+  if (!request.with) return null;
+  const key = `${request.with}/${request.id}:${request.movedAt}`;
+  const [message] = await tx.list('message', { list: 'byKey', equal: [key], limit: 1 });
+  return message?.id ?? null;
 }
 
 /** The nearest session from here up that an agent answers for; null when only a person is left. */
@@ -84,8 +102,8 @@ async function tellHolder(
   task: Task,
   request: Request,
   holder: SessionId,
-): Promise<void> {
-  await enqueue(tx, context, {
+): Promise<MessageId> {
+  return enqueue(tx, context, {
     to: holder,
     key: `${request.id}:${request.movedAt}`,
     kind: MESSAGE_OF[request.kind],

@@ -104,7 +104,7 @@ async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null):
 }
 
 async function askForReview(tx: Tx, context: Context, task: Task, run: Run | null): Promise<Task> {
-  const request = await openRequest(tx, context, task, {
+  const { request } = await openRequest(tx, context, task, {
     kind: 'review',
     run,
     text: 'review',

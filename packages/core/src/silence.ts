@@ -2,7 +2,8 @@ import { type Run, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import type { Vitals } from './health.ts';
 import { openRequest, openRequests } from './requests.ts';
-import { inquire, isAsked, waitReason } from './run-acts.ts';
+import { inquire, isAsked } from './inquiry.ts';
+import { waitReason } from './run-acts.ts';
 import { settle } from './settle.ts';
 import type { Tx } from './tx.ts';
 

@@ -3,6 +3,7 @@ import {
   ReveilleError,
   SessionKind,
   isTerminal,
+  type Plan,
   type PlanId,
   type PlanView,
   type Run,
@@ -27,11 +28,15 @@ export function workerState(task: Task, run: Run | null): WorkerState {
   return run.turn ? 'running' : 'idle';
 }
 
-/** Every task there is: the plans' own, those of sessions, and what these have spawned. */
-export async function everyTask(store: Store): Promise<Task[]> {
+export async function everyPlan(store: Store): Promise<Plan[]> {
   const plans = await Promise.all(
     PLAN_STATES.map((state) => store.find('plan', { list: 'byState', equal: [state] })),
   );
+  return plans.flat().map((row) => row.doc);
+}
+
+/** Every task there is: the plans' own, those of sessions, and what these have spawned. */
+export async function everyTask(store: Store): Promise<Task[]> {
   const sessions = await Promise.all(
     ROOTS.map((kind) => store.find('session', { list: 'byKind', equal: [kind] })),
   );
@@ -39,7 +44,7 @@ export async function everyTask(store: Store): Promise<Task[]> {
   const add = async (find: Find): Promise<void> => {
     for (const { doc } of await store.find('task', find)) found.set(doc.id, doc);
   };
-  for (const { doc } of plans.flat()) await add({ list: 'byPlan', equal: [doc.id] });
+  for (const { id } of await everyPlan(store)) await add({ list: 'byPlan', equal: [id] });
   for (const { doc } of sessions.flat()) await add({ list: 'byOwner', equal: [doc.id] });
   // A map can grow while it is walked: what is found below comes next.
   for (const task of found.values()) await add({ list: 'byOwner', equal: [task.session] });

@@ -169,7 +169,8 @@ export class WorkerRun implements Taker {
     if (line.turn === null) return this.#next(rows.run);
     if (rows.run.paused) line.interrupt();
     if (line.proven.length > 0) await this.#markRead();
-    if (this.#executor?.steers && this.#context.settings.steer && !line.steering) await this.#steer();
+    const steers = this.#executor?.steers && this.#context.settings.steer;
+    if (steers && !line.steering && !line.declines) await this.#steer();
     await this.#watch();
   }
 

@@ -174,9 +174,10 @@ export interface Orchestrator {
   awaitSubtasks(input: AwaitInput, options?: CallOptions): Promise<AwaitResult>;
   checkUpdates(filter?: { taskIds?: readonly TaskId[] }): Promise<readonly Delivery[]>;
   reportCompletion(input: ReportInput): Promise<ReportResult>;
+  /** `message` is null when it goes to a person, by the inbox. */
   notifyParent(
     input: NotifyInput,
-  ): Promise<{ readonly message: MessageId; readonly request: RequestId | null }>;
+  ): Promise<{ readonly message: MessageId | null; readonly request: RequestId | null }>;
   sendMessage(input: SendInput): Promise<MessageId>;
   answer(input: AnswerInput): Promise<Request>;
   reserve(

@@ -8,6 +8,8 @@ export const Request = z.object({
   from: SessionId,
   task: TaskId,
   run: RunId.nullable(),
+  /** The asker's own name for it: the same again, while it is open, is the same request. */
+  key: z.string().nullable(),
   text: z.string(),
   options: z.array(z.string()),
   /** The session whose turn it is to answer; null: a person, by the inbox. */

@@ -92,13 +92,9 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
   const task = await tx.need('task', run.task);
   if (input.type === 'question' || input.type === 'approval_request') {
     const kind = input.type === 'question' ? 'question' : 'approval';
-    const request = await openRequest(tx, context, task, {
-      kind,
-      run,
-      text: input.message,
-      options: input.options,
-    });
-    return { message: newId(context, 'msg'), request: request.id };
+    const { message: text, options, key } = input;
+    const { request, message } = await openRequest(tx, context, task, { kind, run, text, options, key });
+    return { message, request: request.id };
   }
   const message = await enqueue(tx, context, {
     to: task.owner,

@@ -16,7 +16,7 @@ import { checkPlan, resolveAgent } from '../plan-rules.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan, startPlan } from '../plans.ts';
 import { personSession } from '../sessions.ts';
 import type { Tx } from '../tx.ts';
-import { viewPlan, viewTask } from '../views.ts';
+import { everyPlan, viewPlan, viewTask } from '../views.ts';
 
 export const PLAN_OPERATIONS = [
   'savePlan',
@@ -86,13 +86,9 @@ export function planOperations(
     cancelPlan: (id, why) => change(id, (tx, plan) => cancelPlan(tx, context, plan, wish(why))),
     getPlan,
     async listPlans() {
-      const found = await Promise.all(
-        ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'].map((state) =>
-          store.find('plan', { list: 'byState', equal: [state] }),
-        ),
-      );
+      const plans = await everyPlan(store);
       await store.barrier();
-      return found.flat().map((row) => row.doc);
+      return plans;
     },
   };
 }

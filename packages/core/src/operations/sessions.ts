@@ -31,7 +31,12 @@ export function sessionOperations(
       decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200))),
     async endSession(session) {
       checkOwn(session);
-      await decide(context, async (tx) => endSession(tx, context, await tx.need('session', session)));
+      await decide(context, async (tx) => {
+        const row = await tx.need('session', session);
+        if (row.kind === 'worker')
+          throw new ReveilleError('not_allowed', `${session} is a worker; it ends with its task.`);
+        await endSession(tx, context, row);
+      });
     },
     async attach(session, receive) {
       checkOwn(session);

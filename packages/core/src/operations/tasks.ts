@@ -71,14 +71,7 @@ export function taskOperations(
 
   return {
     getTask,
-    async listTasks(filter) {
-      const tasks = (await tasksOf(store, filter)).filter(
-        (task) => filter.open === undefined || filter.open === !isTerminal(task.state),
-      );
-      const views = await Promise.all(tasks.map((task) => viewTask(store, task)));
-      await store.barrier();
-      return views;
-    },
+    listTasks: (filter) => listTasks(store, filter),
     deployTask: (id) => act(id, (tx, task) => deployTask(tx, task)),
     completeTask: (id, output) => act(id, (tx, task) => complete(tx, context, task, output ?? '')),
     cancelTask: (id, why) =>
@@ -108,10 +101,18 @@ export function taskOperations(
   };
 }
 
-async function tasksOf(
-  store: Store,
-  filter: { plan?: string; owner?: string; open?: boolean },
-): Promise<Task[]> {
+type Filter = Parameters<Orchestrator['listTasks']>[0];
+
+async function listTasks(store: Store, filter: Filter): Promise<TaskView[]> {
+  const tasks = (await tasksOf(store, filter)).filter(
+    (task) => filter.open === undefined || filter.open === !isTerminal(task.state),
+  );
+  const views = await Promise.all(tasks.map((task) => viewTask(store, task)));
+  await store.barrier();
+  return views;
+}
+
+async function tasksOf(store: Store, filter: Filter): Promise<Task[]> {
   const list = async (find: Find): Promise<Task[]> => (await store.find('task', find)).map((row) => row.doc);
   if (filter.plan !== undefined) return list({ list: 'byPlan', equal: [filter.plan] });
   if (filter.owner !== undefined) return list({ list: 'byOwner', equal: [filter.owner] });
