@@ -108,12 +108,12 @@ describe('runs, epochs and leases', () => {
     await using world = await start();
     await world.plan({ a: [] });
     const a = world.worker('a');
-    const { renew } = world.engine.context.dispatch;
+    const dispatch = { ...world.engine.context.dispatch };
     Object.assign(world.engine.context.dispatch, { renew: () => Promise.reject(new Error('no store')) });
     await world.advance(14_999);
     expect(a.alive).toBe(false);
     expect((await world.task('a')).run).toMatchObject({ state: 'open', epoch: 1 });
-    Object.assign(world.engine.context.dispatch, { renew });
+    Object.assign(world.engine.context.dispatch, dispatch);
     world.logs.length = 0;
     await world.advance(10_000);
     expect(world.worker('a').spec.epoch).toBe(2);
@@ -124,12 +124,12 @@ describe('runs, epochs and leases', () => {
     await one.plan({ a: [] });
     const a = one.worker('a');
     // The other takes it over while nothing that this one says arrives.
-    const { renew, claim } = one.engine.context.dispatch;
+    const dispatch = { ...one.engine.context.dispatch };
     Object.assign(one.engine.context.dispatch, { renew: async () => [], claim: async () => [] });
     await one.advance(16_000);
     await using two = await start({ host: 'two', beside: one });
     expect(two.worker('a').spec.epoch).toBe(2);
-    Object.assign(one.engine.context.dispatch, { renew, claim });
+    Object.assign(one.engine.context.dispatch, dispatch);
     await one.advance(6_000);
     expect(a.alive).toBe(false);
     expect(two.worker('a').alive).toBe(true);

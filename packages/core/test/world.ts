@@ -327,7 +327,7 @@ export async function refused(
   code: ErrorCode,
 ): Promise<Error & { data: Record<string, unknown> }> {
   const error = await call.then(
-    (value) => new Error(`not refused: ${JSON.stringify(value).slice(0, 200)}`),
+    (value) => new Error(`not refused: ${JSON.stringify(value ?? null).slice(0, 200)}`),
     (reason: unknown) => reason as Error,
   );
   expect({ code: (error as { code?: string }).code, error: error.message }).toEqual({

@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest';
+import { quiet, start } from './world.ts';
+
+describe('who is woken when', () => {
+  test('[WAK1] an idle parent starts a turn at once', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await a.ends();
+    expect(await world.state('a')).toBe('waiting');
+    await world.worker('child').reports('hello');
+    expect([a.turns.length, await world.state('a')]).toEqual([2, 'running']);
+    expect(a.last.text).toContain('hello');
+  });
+
+  test('[WAK1] a busy one whose backend can take mail gets it between two calls; its turn is not broken off', async () => {
+    await using world = await start({ steers: true });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await world.worker('child').reports('hello');
+    expect(a.steered.map((input) => input.text.includes('hello'))).toEqual([true]);
+    expect([a.turns.length, a.interrupts, a.open]).toEqual([1, 0, 1]);
+    await a.says('got it');
+    await a.ends();
+    expect(await world.mail(a.spec.session, 'end')).toMatchObject([{ state: 'read' }]);
+    expect(a.turns.slice(1).flatMap((turn) => turn.given)).not.toContain(a.steered[0]?.given[0]);
+  });
+
+  test('[WAK1] what a backend refuses to take is given at the end of the turn, as if for the first time', async () => {
+    await using world = await start({ steers: true });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.takesSteering = false;
+    await a.spawns('child');
+    await world.worker('child').reports('hello');
+    expect(await world.mail(a.spec.session, 'end')).toMatchObject([{ state: 'queued', maybeSeen: 0 }]);
+    await a.ends();
+    expect(a.last.text).toContain('hello');
+    expect(a.last.text).not.toContain('may have seen');
+  });
+
+  test('[WAK1] by setting, mail comes only after the turn', async () => {
+    await using world = await start({ steers: true, settings: { steer: false } });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await world.person.sendMessage({ to: a.task, message: 'hello' });
+    await world.advance(20_000);
+    expect(a.steered).toEqual([]);
+    await a.ends();
+    expect(a.last.text).toContain('hello');
+  });
+
+  test('[WAK1] a detached chat is not woken; attached, it is at once', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    await chat.spawns('child');
+    await world.worker('child').reports('hello');
+    await world.advance(20_000);
+    expect(chat.given).toEqual([]);
+    await chat.attach();
+    expect(chat.given).toHaveLength(1);
+  });
+
+  test('[WAK1] a parent that was parked is started for its mail', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await a.ends();
+    await a.dies();
+    expect(await world.state('a')).toBe('waiting');
+    expect(world.hasWorker('a')).toBe(false);
+    await world.worker('child').reports('hello');
+    expect(world.worker('a').last.text).toContain('hello');
+  });
+
+  test('[WAK1][LIM2] a woken parent does not queue behind new work for a slot', async () => {
+    await using world = await start({ settings: { concurrency: 1 } });
+    await world.plan({ a: {}, b: { priority: 'critical' } });
+    await world.worker('b').spawns('child');
+    await world.worker('b').ends();
+    expect(world.working).toEqual(['child']);
+    await world.worker('child').reports();
+    expect(world.working).toContain('b');
+  });
+});
+
+describe('several messages', () => {
+  test('[WAK2] make one turn, each in full: failures and questions first, then in order', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    for (const name of ['one', 'two', 'asker', 'bad', 'three']) await a.spawns(name);
+    const long = 'x'.repeat(50_000);
+    await world.worker('one').reports(`ONE ${long}`);
+    await world.worker('two').reports('TWO');
+    await world.worker('asker').asks('ASK');
+    await world.worker('bad').reports('BAD', { status: 'failed' });
+    await world.worker('three').reports('THREE');
+    await a.ends();
+    expect(a.turns).toHaveLength(2);
+    const { text } = a.last;
+    const order = ['ASK', 'BAD', 'ONE', 'TWO', 'THREE'].map((word) => text.indexOf(word));
+    expect(order).toEqual(order.toSorted((x, y) => x - y));
+    expect(order[0]).toBeGreaterThan(0);
+    expect(text).toContain(long);
+  });
+
+  test('[WAK2] an idle parent woken by the first gets the others in its next turn, none twice', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    const names = ['one', 'two', 'three'];
+    for (const name of names) await a.spawns(name);
+    await a.ends();
+    await Promise.all(names.map((name) => world.worker(name).reports(`from ${name}`)));
+    while (a.turns.flatMap((turn) => turn.given).length < 4) await a.ends();
+    const given = a.turns.flatMap((turn) => turn.given);
+    expect(new Set(given).size).toBe(given.length);
+    expect(a.turns.length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('the end is written on every exit path', () => {
+  const exits: Record<
+    string,
+    { by: (world: Awaited<ReturnType<typeof start>>) => Promise<unknown>; status: string; cause: string }
+  > = {
+    'a report': { by: (world) => world.worker('child').reports(), status: 'success', cause: 'report' },
+    'a failed report': {
+      by: (world) => world.worker('child').reports('no', { status: 'failed' }),
+      status: 'failed',
+      cause: 'report',
+    },
+    'a fatal error': {
+      by: (world) => world.worker('child').fails('auth'),
+      status: 'failed',
+      cause: 'executor',
+    },
+    'a cancel': {
+      by: (world) => world.person.cancelTask(world.worker('child').task),
+      status: 'cancelled',
+      cause: 'cancel',
+    },
+    'a completion by hand': {
+      by: (world) => world.person.completeTask(world.worker('child').task, 'fine'),
+      status: 'success',
+      cause: 'completed_by_owner',
+    },
+    'a limit': { by: (world) => world.worker('child').uses('1', 1_000), status: 'failed', cause: 'limit' },
+    'its process, again and again': {
+      by: async (world) => {
+        for (let life = 0; life < 4; life++) {
+          await world.worker('child').dies();
+          await world.advance(60_000);
+        }
+      },
+      status: 'failed',
+      cause: 'executor',
+    },
+    silence: {
+      by: async (world) => {
+        await world.worker('child').ends();
+        await world.advance(70_000);
+      },
+      status: 'failed',
+      cause: 'unresponsive',
+    },
+    'an emergency stop of its tree': {
+      by: (world) => world.person.stop({ scope: 'tree', task: world.worker('child').task }, 'stop'),
+      status: 'cancelled',
+      cause: 'cancel',
+    },
+  };
+
+  test.for(Object.keys(exits))('[WAK3] %s', async (name) => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('child', { budget: { tokens: 10 } });
+    await parent.ends();
+    await exits[name]!.by(world);
+    await quiet();
+    const { status, cause } = exits[name]!;
+    expect((await world.task('child')).end).toMatchObject({ status, cause });
+    expect(await world.mail(parent.spec.session, 'end')).toHaveLength(1);
+    // It may be at work on the news of a fault.
+    if (!parent.last.text.includes('ended:')) await parent.ends();
+    expect(parent.last.text).toContain(`ended: ${status}`);
+    expect(world.hasWorker('child')).toBe(false);
+  });
+});
+
+describe('a wake-up is a hint', () => {
+  test('[WAK4] one that is lost costs five seconds at most', async () => {
+    await using world = await start({ host: 'deaf', deaf: true });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await a.ends();
+    await world.advance(500);
+    await using other = await start({ host: 'other', beside: world });
+    await other.person.sendMessage({ to: a.task, message: 'from another host' });
+    await quiet();
+    expect(a.turns).toHaveLength(1);
+    await world.advance(5_000);
+    expect(a.last.text).toContain('from another host');
+  });
+
+  test('[WAK4] a hint from another host is heard at once', async () => {
+    await using world = await start({ host: 'hears' });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await a.ends();
+    await using other = await start({ host: 'other', beside: world });
+    await other.person.sendMessage({ to: a.task, message: 'from another host' });
+    await quiet();
+    expect(a.last.text).toContain('from another host');
+  });
+
+  test('[WAK4] one that comes during a look makes another follow', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    let arrive = (): void => undefined;
+    await chat.attach(() => new Promise((resolve) => (arrive = resolve)));
+    await chat.spawns('one');
+    await chat.spawns('two');
+    await world.worker('one').reports('1');
+    await world.worker('two').reports('2');
+    expect(chat.given.flat()).toHaveLength(1);
+    arrive();
+    await quiet();
+    expect(chat.given.flat().map((delivery) => delivery.end?.output)).toEqual(['1', '2']);
+    arrive();
+    await quiet();
+    expect((await chat.mail('end')).map((message) => message.state)).toEqual(['read', 'read']);
+  });
+
+  test('[WAK4] sweep and wake do not start two turns', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await a.ends();
+    await world.advance(4_999);
+    const report = world.worker('child').orch.reportCompletion({ status: 'success', output: 'x' });
+    await Promise.all([report, world.advance(1)]);
+    await world.advance(20_000);
+    expect(a.turns).toHaveLength(2);
+  });
+});
