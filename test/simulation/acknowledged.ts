@@ -67,10 +67,10 @@ export function sawReport(world: World, spec: StartSpec, output: string): (resul
   };
 }
 
-export function sawNotice(world: World, type: string): (result: { message: string; request: string | null }) => void {
+export function sawNotice(world: World, type: string): (result: { message: string | null; request: string | null }) => void {
   return ({ message, request }) => {
     const { rows } = world.auditor.ledger;
-    const there = request === null ? rows.message.has(message) : rows.request.has(request);
+    const there = request === null ? rows.message.has(message ?? '') : rows.request.has(request);
     world.check(there, 'durable', () => `a ${type} was acknowledged and is not on disk`);
   };
 }
