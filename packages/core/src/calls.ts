@@ -28,6 +28,8 @@ interface Wanted {
   readonly session: SessionId;
   readonly tasks: ReadonlySet<TaskId>;
   readonly mode: 'all' | 'any';
+  /** The answer has room for one end and nothing else. */
+  readonly single?: boolean;
 }
 
 interface Taken {
@@ -222,7 +224,8 @@ async function tryTake(
   const ended =
     wanted.mode === 'all' ? open.length === 0 : ends.length > 0 || open.length < wanted.tasks.size;
   if (!ended && needs.length === 0 && !over) return null;
-  const messages = take(tx, [...needs, ...ends], takenBy(context, caller));
+  const wants = ended && wanted.single ? ends : [...needs, ...ends];
+  const messages = take(tx, wants, takenBy(context, caller));
   return { messages, open, why: ended ? 'ended' : needs.length > 0 ? 'needs_you' : 'timeout' };
 }
 

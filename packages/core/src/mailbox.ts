@@ -133,15 +133,13 @@ export function markRead(tx: Tx, messages: readonly Message[]): void {
 }
 
 /** Whoever took them is gone without a sign: they are queued again, and say so if they may have been seen. */
-export function giveBack(tx: Tx, messages: readonly Message[], seen: 'no' | 'unknown'): Message[] {
-  const taken = messages.filter((message) => message.state === 'delivered');
-  return taken.map((message) => {
+export function giveBack(tx: Tx, messages: readonly Message[], seen: 'no' | 'unknown'): void {
+  for (const message of messages) {
+    if (message.state !== 'delivered') continue;
     const maybeSeen = message.maybeSeen + (seen === 'unknown' ? 1 : 0);
-    const queued: Message = { ...message, state: 'queued', taken: null, maybeSeen };
-    tx.put('message', queued);
+    tx.put('message', { ...message, state: 'queued', taken: null, maybeSeen });
     tx.wake(message.to);
-    return queued;
-  });
+  }
 }
 
 /** The session has ended: what it did not read stays on record as dead. `read`: its last word was a sign of life. */

@@ -164,8 +164,8 @@ export async function openTurn(
 ): Promise<OpenedTurn | null> {
   const died = run.turn !== null;
   const assigned = run.assigned || seen?.get(run.id) === 'yes';
-  const givenBack = await reconcile(tx, run, seen ?? new Map());
-  const queued = [...givenBack, ...(await queuedMessages(tx, run.session))];
+  await reconcile(tx, run, seen ?? new Map());
+  const queued = await queuedMessages(tx, run.session);
   const rest: Run = { ...run, turn: null, assigned };
   // A first turn that was interrupted is not begun again by itself; the next one brings the task with it (WRK1).
   const begun = assigned || run.turns > 0;
@@ -198,14 +198,12 @@ export async function openTurn(
  * A turn or call that died leaves delivered, unread messages; the resumed history decides what they are (MBX3).
  * Answers with those that are queued again.
  */
-async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Promise<Message[]> {
-  const givenBack: Message[] = [];
+async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Promise<void> {
   for (const message of await deliveredMessages(tx, run.session)) {
     const answer = seen.get(message.id) ?? 'unknown';
     if (answer === 'yes') markRead(tx, [message]);
-    else givenBack.push(...giveBack(tx, [message], answer));
+    else giveBack(tx, [message], answer);
   }
-  return givenBack;
 }
 
 /** Takes what is queued for a turn that is already open, to be handed over at its next pause point (WAK1). */
@@ -277,7 +275,8 @@ export async function fault(
   run: Run,
   error: { class: ErrorClass; message: string },
 ): Promise<void> {
-  if (!run.turn && (await waitReason(tx, task, run))) return park(tx, task, run);
+  const rests = !run.turn && error.class !== 'limit' && (await waitReason(tx, task, run)) !== null;
+  if (rests) return park(tx, task, run);
   const delay = retryDelay(error.class, run.faults, context.random);
   if (delay === null || isTerminal(task.state)) {
     const ending = {

@@ -48,8 +48,10 @@ export class Scheduler {
   }
 
   async #claim(): Promise<void> {
-    if (this.#draining) return;
+    // Who cannot renew must not claim: it would only have to stop again.
+    if (this.#draining || this.#mayHaveLost()) return;
     const { dispatch, host, settings } = this.#context;
+    await this.#giveBackFenced();
     const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
     const free = settings.concurrency - this.#executing();
     const fresh = free > 0 ? await dispatch.claim({ host, max: free }) : [];
@@ -91,7 +93,10 @@ export class Scheduler {
 
   tick(): void {
     // A store that hangs never says that the leases could not be renewed.
-    if (this.#mayHaveLost()) void this.#fenceAll();
+    if (this.#mayHaveLost()) {
+      void this.#fenceAll();
+      void this.renew();
+    }
     for (const run of this.#runs.values()) run.tick();
     this.kick();
   }
@@ -108,7 +113,6 @@ export class Scheduler {
       const lost = await dispatch.renew({ host, tasks });
       this.#lastRenewed = before;
       for (const task of lost) await this.#runs.get(task as TaskId)?.fence();
-      await this.#giveBackFenced();
     } catch (error) {
       this.#report('the leases could not be renewed', error);
       if (this.#mayHaveLost()) await this.#fenceAll();
@@ -127,7 +131,10 @@ export class Scheduler {
     await Promise.all([...this.#runs].map(([task, run]) => fence(task, run)));
   }
 
-  /** Renewing extends all that this host holds, so what it fenced would be held by nobody at work for ever. */
+  /**
+   * Renewing extends all that this host holds, so what it fenced would be held by nobody at work for ever. Between two
+   * claims, so that none of it has just been claimed again.
+   */
   async #giveBackFenced(): Promise<void> {
     const { dispatch, host } = this.#context;
     for (const task of this.#fenced) {

@@ -161,7 +161,7 @@ export class WorkerRun implements Taker {
     if (!rows) return this.#leave();
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
     await this.#tell();
-    if (await this.#spendUsage()) return;
+    await this.#spendUsage();
     if (line.failure) return this.#fault(line.failure);
     // What the turn did not take may not be counted as read when it ends.
     if (line.refused.length > 0) await this.#takeBack();
@@ -314,16 +314,13 @@ export class WorkerRun implements Taker {
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
-  async #spendUsage(): Promise<boolean> {
+  async #spendUsage(): Promise<void> {
     const usage = [...this.line.usage];
-    if (usage.length === 0) return false;
+    if (usage.length === 0) return;
     const over = await this.#decideHeld((tx, run, task) => spendUsage(tx, task, run, usage));
     this.line.usage = this.line.usage.slice(usage.length);
-    if (!over) return false;
-    const error = { class: 'limit', message: over } as const;
-    const output = this.line.vitals.lastWords;
-    await this.#settle({ status: 'failed', cause: 'limit', output, error, work: null });
-    return true;
+    // Kept until the store has the end: the amounts are recorded and will not say it again.
+    if (over) this.line.failure ??= { class: 'limit', message: over };
   }
 
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {

@@ -38,7 +38,12 @@ export function delegation(host: Host, caller: Caller): Pick<Orchestrator, (type
       const { task, warning } = spawned;
       if (options.blocking === false)
         return warning ? { state: 'running', task, warning } : { state: 'running', task };
-      const wanted = { session: ownSession(caller), tasks: new Set([task]), mode: 'all' } as const;
+      const wanted = {
+        session: ownSession(caller),
+        tasks: new Set([task]),
+        mode: 'all',
+        single: true,
+      } as const;
       const timeoutMs = options.patienceMs ?? context.settings.patienceMs;
       const result = await awaitTasks(room, caller, wanted, { timeoutMs, signal: options.signal });
       return spawnResult(task, result, warning);

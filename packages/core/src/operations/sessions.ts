@@ -58,7 +58,9 @@ export function sessionOperations(
     async mailbox(session) {
       checkOwn(session);
       const states = ['queued', 'delivered', 'read', 'dead'];
-      const found = states.map((state) => store.find('message', { list: 'byState', equal: [session, state] }));
+      const found = states.map((state) =>
+        store.find('message', { list: 'byState', equal: [session, state] }),
+      );
       const rows = (await Promise.all(found)).flat();
       await store.barrier();
       return rows.map((row) => row.doc).toSorted((a, b) => a.number - b.number);
