@@ -88,7 +88,7 @@ function checkTrees(world: World): void {
     }
   }
   const due = world.memory.tables.leases.nextDueIn();
-  world.check(due === null, 'liveness', () => `everything has ended, and something is still offered or held (due in ${due} ms)`);
+  world.check(due === null, 'liveness', () => `everything has ended, and something is still offered or held (due in ${due} ms): ${[...rows.task.keys()].filter((id) => world.memory.tables.leases.get(id)).join(', ')}`);
 }
 
 /** (8) Nothing runs that no open, held run owns. */

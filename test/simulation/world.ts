@@ -43,13 +43,23 @@ export class Host {
 
   started(life: Life): void {
     this.#world.say(life, 'is up');
-    // The machine's own governor: what an earlier life left and nobody has on record here any more is ended.
+    this.#world.auditor.lives++;
+    this.govern(life);
+    this.#world.onUp(life);
+  }
+
+  /**
+   * LIM2, the machine's own part: what an earlier life left, and nobody has on record here any more because another
+   * host went on with it, is ended.
+   */
+  govern(life: Life): void {
+    if (this.life !== life || life.dead) return;
     for (const process of [...this.processes.values()]) {
       const run = this.#world.auditor.ledger.rows.run.get(process.spec.run);
       const onRecord = run?.host === this.name && run.identity === process.identity;
       if (process.born !== life && !onRecord) process.vanish('an orphan of an earlier life');
     }
-    this.#world.onUp(life);
+    if (this.processes.size > 0) life.after(3_000, () => this.govern(life));
   }
 
   /** The life that takes calls, if there is one. */
