@@ -94,7 +94,7 @@ export class Scheduler {
   tick(): void {
     // A store that hangs never says that the leases could not be renewed.
     if (this.#mayHaveLost()) {
-      void this.#fenceAll();
+      void this.#fence(this.#runs.values());
       void this.renew();
     }
     for (const run of this.#runs.values()) run.tick();
@@ -107,15 +107,16 @@ export class Scheduler {
    */
   async renew(): Promise<void> {
     const { dispatch, host, clock } = this.#context;
-    const tasks = [...this.#runs.keys()];
+    const runs = new Map(this.#runs);
     try {
       const before = clock.mono();
-      const lost = await dispatch.renew({ host, tasks });
+      const lost = await dispatch.renew({ host, tasks: [...runs.keys()] });
       this.#lastRenewed = before;
-      for (const task of lost) await this.#runs.get(task as TaskId)?.fence();
+      // Not one that was claimed again meanwhile.
+      await this.#fence(lost.flatMap((task) => runs.get(task as TaskId) ?? []));
     } catch (error) {
       this.#report('the leases could not be renewed', error);
-      if (this.#mayHaveLost()) await this.#fenceAll();
+      if (this.#mayHaveLost()) await this.#fence(this.#runs.values());
     }
   }
 
@@ -123,12 +124,12 @@ export class Scheduler {
     return this.#context.clock.mono() - this.#lastRenewed >= LEASE.lastsMs - LEASE.renewEveryMs;
   }
 
-  async #fenceAll(): Promise<void> {
-    const fence = async (task: TaskId, run: WorkerRun): Promise<void> => {
+  async #fence(runs: Iterable<WorkerRun>): Promise<void> {
+    const fence = async (run: WorkerRun): Promise<void> => {
       await run.fenceAndWait();
-      if (!this.#runs.has(task)) this.#fenced.add(task);
+      if (!this.#runs.has(run.taskId)) this.#fenced.add(run.taskId);
     };
-    await Promise.all([...this.#runs].map(([task, run]) => fence(task, run)));
+    await Promise.all([...runs].map(fence));
   }
 
   /**
