@@ -20,27 +20,63 @@ export function auditMail(auditor: Auditor, change: Durable): void {
 function auditMessage(auditor: Auditor, { before, after }: Delta<'message'>): void {
   if (!before) return auditNewMessage(auditor, after);
   if (before.state !== after.state) {
-    auditor.check(MOVES[before.state].includes(after.state), 'mail', `message ${after.id} (${after.kind}) went from ${before.state} to ${after.state}`);
+    auditor.check(
+      MOVES[before.state].includes(after.state),
+      'mail',
+      `message ${after.id} (${after.kind}) went from ${before.state} to ${after.state}`,
+    );
   }
   const folded = after.state === 'dead' && before.state !== 'dead' && after.dead?.startsWith('folded');
   const informational = after.kind === 'progress' || after.kind === 'info';
-  auditor.check(!folded || informational, 'mail', `message ${after.id} is a ${after.kind} and was folded away`);
+  auditor.check(
+    !folded || informational,
+    'mail',
+    `message ${after.id} is a ${after.kind} and was folded away`,
+  );
   if (after.state === 'dead' && before.state !== 'dead' && !folded) {
     const ended = auditor.ledger.rows.session.get(after.to)?.state === 'ended';
-    auditor.check(ended, 'mail', `message ${after.id} (${after.kind}) is dead: "${after.dead}", and ${after.to} is open`);
+    auditor.check(
+      ended,
+      'mail',
+      `message ${after.id} (${after.kind}) is dead: "${after.dead}", and ${after.to} is open`,
+    );
   }
-  auditor.check(after.state !== 'delivered' || after.taken !== null, 'mail', `message ${after.id} is delivered to nobody`);
-  auditor.check(after.number === before.number && after.key === before.key, 'mail', `message ${after.id} changed its place`);
+  auditor.check(
+    after.state !== 'delivered' || after.taken !== null,
+    'mail',
+    `message ${after.id} is delivered to nobody`,
+  );
+  auditor.check(
+    after.number === before.number && after.key === before.key,
+    'mail',
+    `message ${after.id} changed its place`,
+  );
 }
 
 function auditNewMessage(auditor: Auditor, message: Message): void {
   const session = auditor.ledger.rows.session.get(message.to);
-  auditor.check(session !== undefined && message.number <= session.mail, 'mail', `message ${message.id} has number ${message.number}, the mailbox is at ${session?.mail}`);
+  auditor.check(
+    session !== undefined && message.number <= session.mail,
+    'mail',
+    `message ${message.id} has number ${message.number}, the mailbox is at ${session?.mail}`,
+  );
   const known = auditor.keys.get(`${message.to}/${message.key}`);
-  auditor.check(known === undefined, 'mail', `messages ${known} and ${message.id} have the same key ${message.key}`);
+  auditor.check(
+    known === undefined,
+    'mail',
+    `messages ${known} and ${message.id} have the same key ${message.key}`,
+  );
   auditor.keys.set(`${message.to}/${message.key}`, message.id);
-  auditor.check(message.state === 'queued' || message.state === 'dead', 'mail', `message ${message.id} was born ${message.state}`);
-  auditor.check(message.state === 'queued' || session?.state === 'ended', 'mail', `message ${message.id} was born dead for the open ${message.to}`);
+  auditor.check(
+    message.state === 'queued' || message.state === 'dead',
+    'mail',
+    `message ${message.id} was born ${message.state}`,
+  );
+  auditor.check(
+    message.state === 'queued' || session?.state === 'ended',
+    'mail',
+    `message ${message.id} was born dead for the open ${message.to}`,
+  );
   if (message.kind !== 'inquiry' || !session?.task) return;
   const run = auditor.ledger.rows.task.get(session.task)?.run;
   auditor.check(run !== null, 'health', `an inquiry ${message.key} was sent to a task that has no open run`);
@@ -52,19 +88,43 @@ function auditOpenedTurn(auditor: Auditor, change: Durable, { before, after }: D
   const id = `${after.id}/${after.turn.number}`;
   for (const message of auditor.ledger.mailOf(after.session)) {
     if (message.state === 'delivered' && message.taken?.id !== id) {
-      auditor.check(false, 'mailbox order', `turn ${id} opened and message ${message.id} (${message.kind}) is still with ${message.taken?.id}`);
+      auditor.check(
+        false,
+        'mailbox order',
+        `turn ${id} opened and message ${message.id} (${message.kind}) is still with ${message.taken?.id}`,
+      );
     }
-    const isNew = change.deltas.some((delta) => delta.table === 'message' && delta.after.id === message.id && !delta.before);
-    auditor.check(message.state !== 'queued' || isNew, 'mailbox order', `turn ${id} opened without message ${message.id} (${message.kind} ${message.number})`);
+    const isNew = change.deltas.some(
+      (delta) => delta.table === 'message' && delta.after.id === message.id && !delta.before,
+    );
+    auditor.check(
+      message.state !== 'queued' || isNew,
+      'mailbox order',
+      `turn ${id} opened without message ${message.id} (${message.kind} ${message.number})`,
+    );
   }
 }
 
 /** A request is answered once, and the answer is in the mail of the asker by the same change. */
 function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delta<'request'>): void {
   if (!before) return auditor.requestMoved(after.id);
-  auditor.check(before.state === 'open' || before.state === after.state, 'mail', `request ${after.id} went from ${before.state} to ${after.state}`);
+  auditor.check(
+    before.state === 'open' || before.state === after.state,
+    'mail',
+    `request ${after.id} went from ${before.state} to ${after.state}`,
+  );
   if (before.movedAt !== after.movedAt) auditor.requestPassedOn(after);
   if (before.state !== 'open' || (after.state !== 'answered' && after.state !== 'expired')) return;
-  const told = change.deltas.some((delta) => is(delta, 'message') && !delta.before && delta.after.kind === 'answer' && delta.after.request === after.id);
-  auditor.check(told, 'mail', `request ${after.id} is ${after.state} and the asker was not told in that change`);
+  const told = change.deltas.some(
+    (delta) =>
+      is(delta, 'message') &&
+      !delta.before &&
+      delta.after.kind === 'answer' &&
+      delta.after.request === after.id,
+  );
+  auditor.check(
+    told,
+    'mail',
+    `request ${after.id} is ${after.state} and the asker was not told in that change`,
+  );
 }

@@ -25,7 +25,8 @@ const TWO_STEPS: readonly (readonly [TaskState, TaskState])[] = [
   ['ready', 'failed'],
 ];
 
-const over = (state: TaskState): boolean => state === 'completed' || state === 'failed' || state === 'cancelled';
+const over = (state: TaskState): boolean =>
+  state === 'completed' || state === 'failed' || state === 'cancelled';
 
 export function auditTasks(auditor: Auditor, change: Durable): void {
   const plans = new Set<string>();
@@ -44,33 +45,66 @@ export function auditTasks(auditor: Auditor, change: Durable): void {
 function auditTask(auditor: Auditor, change: Durable, { before, after }: Delta<'task'>): void {
   if (!before) return auditCreated(auditor, after);
   if (before.state !== after.state) {
-    const allowed = MOVES[before.state].includes(after.state) || TWO_STEPS.some(([from, to]) => from === before.state && to === after.state);
+    const allowed =
+      MOVES[before.state].includes(after.state) ||
+      TWO_STEPS.some(([from, to]) => from === before.state && to === after.state);
     auditor.check(allowed, 'transitions', `task ${after.id} went from ${before.state} to ${after.state}`);
     if (over(after.state)) auditEnd(auditor, change, after);
   }
   const starts = before.state !== after.state && (after.state === 'ready' || after.state === 'running');
   if (starts) auditDependencies(auditor, after, `became ${after.state}`);
-  auditor.check(after.state !== 'waiting' || after.waitingOn !== null, 'transitions', `task ${after.id} waits and does not say on what`);
+  auditor.check(
+    after.state !== 'waiting' || after.waitingOn !== null,
+    'transitions',
+    `task ${after.id} waits and does not say on what`,
+  );
   const open = after.run ? auditor.ledger.rows.run.get(after.run) : undefined;
-  auditor.check(!after.run || open?.state === 'open', 'fold', `task ${after.id} points to run ${after.run}, which is not open`);
+  auditor.check(
+    !after.run || open?.state === 'open',
+    'fold',
+    `task ${after.id} points to run ${after.run}, which is not open`,
+  );
   const working = after.state === 'running' || after.state === 'waiting';
-  auditor.check(working === (after.run !== null), 'transitions', `task ${after.id} is ${after.state} with ${after.run ? 'an open run' : 'no run'}`);
+  auditor.check(
+    working === (after.run !== null),
+    'transitions',
+    `task ${after.id} is ${after.state} with ${after.run ? 'an open run' : 'no run'}`,
+  );
 }
 
 export function auditDependencies(auditor: Auditor, task: Task, what: string): void {
   for (const id of task.dependencies) {
     const state = auditor.ledger.rows.task.get(id)?.state;
-    auditor.check(state === 'completed', 'dependencies', `task ${task.id} ${what} while its dependency ${id} is ${state ?? 'unknown'}`);
+    auditor.check(
+      state === 'completed',
+      'dependencies',
+      `task ${task.id} ${what} while its dependency ${id} is ${state ?? 'unknown'}`,
+    );
   }
 }
 
 /** The owner is told in the very change that ends the task, once, by a message that names the run (MBX2). */
 function auditEnd(auditor: Auditor, change: Durable, task: Task): void {
-  const told = change.deltas.filter((delta): delta is Delta<'message'> => is(delta, 'message') && !delta.before && delta.after.kind === 'end' && delta.after.task === task.id);
-  auditor.check(told.length === 1, 'ends', `task ${task.id} is ${task.state} and its owner was told ${told.length} times in that change`);
+  const told = change.deltas.filter(
+    (delta): delta is Delta<'message'> =>
+      is(delta, 'message') && !delta.before && delta.after.kind === 'end' && delta.after.task === task.id,
+  );
+  auditor.check(
+    told.length === 1,
+    'ends',
+    `task ${task.id} is ${task.state} and its owner was told ${told.length} times in that change`,
+  );
   const message = told[0]?.after;
-  auditor.check(message?.to === task.owner, 'ends', `the end of task ${task.id} went to ${message?.to}, its owner is ${task.owner}`);
-  auditor.check(!message?.run || message.run === task.lastRun, 'ends', `the end of task ${task.id} names run ${message?.run}, its last is ${task.lastRun}`);
+  auditor.check(
+    message?.to === task.owner,
+    'ends',
+    `the end of task ${task.id} went to ${message?.to}, its owner is ${task.owner}`,
+  );
+  auditor.check(
+    !message?.run || message.run === task.lastRun,
+    'ends',
+    `the end of task ${task.id} names run ${message?.run}, its last is ${task.lastRun}`,
+  );
 }
 
 /** Depth, children, and nothing born under a task that is being cancelled or has ended. */
@@ -78,49 +112,98 @@ function auditCreated(auditor: Auditor, task: Task): void {
   const { ledger, settings } = auditor;
   if (task.plan) return;
   const owner = ledger.rows.session.get(task.owner);
-  auditor.check(owner?.state === 'open', 'cancelled trees', `task ${task.id} was spawned by ${task.owner}, which has ended`);
+  auditor.check(
+    owner?.state === 'open',
+    'cancelled trees',
+    `task ${task.id} was spawned by ${task.owner}, which has ended`,
+  );
   for (const parent of ledger.above(task)) {
     const dying = parent.cancelling !== null || over(parent.state);
-    auditor.check(!dying, 'cancelled trees', `task ${task.id} was spawned under ${parent.id}, which is ${parent.cancelling ? 'being cancelled' : parent.state}`);
+    auditor.check(
+      !dying,
+      'cancelled trees',
+      `task ${task.id} was spawned under ${parent.id}, which is ${parent.cancelling ? 'being cancelled' : parent.state}`,
+    );
   }
   const limit = owner?.rootKind === 'orchestrator' ? settings.depth.orchestrator : settings.depth.standalone;
-  auditor.check(task.depth <= limit, 'limits', `task ${task.id} is ${task.depth} deep, the limit is ${limit}`);
+  auditor.check(
+    task.depth <= limit,
+    'limits',
+    `task ${task.id} is ${task.depth} deep, the limit is ${limit}`,
+  );
   const children = ledger.tasksOf(task.owner).filter((child) => child.plan === null);
   const open = children.filter((child) => !over(child.state)).length;
   // Children handed up by one that ended do not count against the limit for spawning.
   const handed = auditor.handedTo.get(task.owner) ?? 0;
-  auditor.check(open - handed <= settings.children.open, 'limits', `${task.owner} has ${open} open children, the limit is ${settings.children.open}`);
-  auditor.check(children.length - handed <= settings.children.total, 'limits', `${task.owner} has ${children.length} children, the limit is ${settings.children.total}`);
+  auditor.check(
+    open - handed <= settings.children.open,
+    'limits',
+    `${task.owner} has ${open} open children, the limit is ${settings.children.open}`,
+  );
+  auditor.check(
+    children.length - handed <= settings.children.total,
+    'limits',
+    `${task.owner} has ${children.length} children, the limit is ${settings.children.total}`,
+  );
 }
 
 function auditCounters(auditor: Auditor, { after }: Delta<'session'>): void {
   if (after.state === 'ended') return;
   const children = auditor.ledger.tasksOf(after.id).filter((child) => child.plan === null);
   const open = children.filter((child) => !over(child.state)).length;
-  auditor.check(after.childrenOpen === open, 'limits', `${after.id} counts ${after.childrenOpen} open children and has ${open}`);
+  auditor.check(
+    after.childrenOpen === open,
+    'limits',
+    `${after.id} counts ${after.childrenOpen} open children and has ${open}`,
+  );
 }
 
 function auditRun(auditor: Auditor, { before, after }: Delta<'run'>): void {
   if (before?.state === 'ended') {
-    auditor.check(after.state === 'ended' && after.end === before.end, 'transitions', `the end of run ${after.id} was changed`);
-    auditor.check(after.epoch === before.epoch, 'one agent', `run ${after.id} has ended and got epoch ${after.epoch}`);
+    auditor.check(
+      after.state === 'ended' && after.end === before.end,
+      'transitions',
+      `the end of run ${after.id} was changed`,
+    );
+    auditor.check(
+      after.epoch === before.epoch,
+      'one agent',
+      `run ${after.id} has ended and got epoch ${after.epoch}`,
+    );
     return;
   }
   if (!before) auditNewRun(auditor, after);
-  else auditor.check(after.epoch >= before.epoch, 'one agent', `the epoch of run ${after.id} went from ${before.epoch} to ${after.epoch}`);
+  else
+    auditor.check(
+      after.epoch >= before.epoch,
+      'one agent',
+      `the epoch of run ${after.id} went from ${before.epoch} to ${after.epoch}`,
+    );
   if (after.state !== 'ended') return;
   auditor.check(after.end !== null, 'transitions', `run ${after.id} ended without an end`);
   for (const budget of auditor.ledger.rows.budget.values()) {
     const left = Object.keys(budget.reserved).filter((key) => key.startsWith(`${after.id}/`));
-    auditor.check(left.length === 0, 'budgets', `run ${after.id} has ended and still reserves ${left.join(', ')} of ${budget.id}`);
+    auditor.check(
+      left.length === 0,
+      'budgets',
+      `run ${after.id} has ended and still reserves ${left.join(', ')} of ${budget.id}`,
+    );
   }
 }
 
 function auditNewRun(auditor: Auditor, run: Run): void {
   for (const other of auditor.ledger.rows.run.values()) {
     if (other.task !== run.task || other.id === run.id) continue;
-    auditor.check(other.state === 'ended', 'one agent', `task ${run.task} has two open runs, ${other.id} and ${run.id}`);
-    auditor.check(other.attempt < run.attempt, 'transitions', `run ${run.id} is attempt ${run.attempt}, run ${other.id} was ${other.attempt}`);
+    auditor.check(
+      other.state === 'ended',
+      'one agent',
+      `task ${run.task} has two open runs, ${other.id} and ${run.id}`,
+    );
+    auditor.check(
+      other.attempt < run.attempt,
+      'transitions',
+      `run ${run.id} is attempt ${run.attempt}, run ${other.id} was ${other.attempt}`,
+    );
   }
 }
 
@@ -132,10 +215,18 @@ function auditPlan(auditor: Auditor, id: string): void {
   const counts = new Map<TaskState, number>();
   for (const task of tasks) counts.set(task.state, (counts.get(task.state) ?? 0) + 1);
   for (const state of Object.keys(MOVES) as TaskState[]) {
-    auditor.check((plan.counts[state] ?? 0) === (counts.get(state) ?? 0), 'plan status', `plan ${id} counts ${plan.counts[state]} ${state} tasks and has ${counts.get(state)}`);
+    auditor.check(
+      (plan.counts[state] ?? 0) === (counts.get(state) ?? 0),
+      'plan status',
+      `plan ${id} counts ${plan.counts[state]} ${state} tasks and has ${counts.get(state)}`,
+    );
   }
   const wanted = planStates(plan, tasks);
-  auditor.check(wanted.includes(plan.state), 'plan status', `plan ${id} is ${plan.state}, its tasks make it ${wanted.join(' or ')}`);
+  auditor.check(
+    wanted.includes(plan.state),
+    'plan status',
+    `plan ${id} is ${plan.state}, its tasks make it ${wanted.join(' or ')}`,
+  );
   auditBlocked(auditor, tasks);
 }
 
@@ -152,7 +243,13 @@ function auditBlocked(auditor: Auditor, tasks: readonly Task[]): void {
   const rows = auditor.ledger.rows.task;
   for (const task of tasks) {
     if (task.state !== 'pending' && task.state !== 'blocked') continue;
-    const bad = task.dependencies.some((id) => ['failed', 'cancelled', 'blocked'].includes(rows.get(id)?.state ?? ''));
-    auditor.check(bad === (task.state === 'blocked'), 'plan status', `task ${task.id} is ${task.state} and ${bad ? 'a' : 'no'} dependency of it is bad`);
+    const bad = task.dependencies.some((id) =>
+      ['failed', 'cancelled', 'blocked'].includes(rows.get(id)?.state ?? ''),
+    );
+    auditor.check(
+      bad === (task.state === 'blocked'),
+      'plan status',
+      `task ${task.id} is ${task.state} and ${bad ? 'a' : 'no'} dependency of it is bad`,
+    );
   }
 }

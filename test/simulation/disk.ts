@@ -3,8 +3,10 @@ import type { Change, Dispatch, Outcome, Store } from '@reveille/core';
 import { openMemory, type MemoryBackend } from '@reveille/stores';
 import type { Life } from './life.ts';
 
-const failed = (): ReveilleError => new ReveilleError('store_failed', 'The simulated store failed; nothing was changed.');
-const full = (): ReveilleError => new ReveilleError('store_full', 'The simulated disk is full; nothing was changed.');
+const failed = (): ReveilleError =>
+  new ReveilleError('store_failed', 'The simulated store failed; nothing was changed.');
+const full = (): ReveilleError =>
+  new ReveilleError('store_full', 'The simulated disk is full; nothing was changed.');
 const never = <T>(): Promise<T> => new Promise(() => {});
 
 /**
@@ -24,7 +26,9 @@ export class Disk {
     this.#life = life;
     const { memory, options, timeline } = life.world;
     const clock = { mono: () => timeline.now };
-    this.backend = openMemory(options.shared ? { clock, memory } : { clock, memory, sync: () => this.#sync() });
+    this.backend = openMemory(
+      options.shared ? { clock, memory } : { clock, memory, sync: () => this.#sync() },
+    );
     this.store = this.#makeStore();
     this.dispatch = this.#makeDispatch();
   }
@@ -84,7 +88,8 @@ export class Disk {
     if (life.dead) return never();
     const { host, world } = life;
     if (host.store === 'hangs') return life.later(() => this.#read(op, whole));
-    if (host.store === 'gone' || (world.strikes('read_error', 0.004) && !life.starting)) return Promise.reject(failed());
+    if (host.store === 'gone' || (world.strikes('read_error', 0.004) && !life.starting))
+      return Promise.reject(failed());
     const slow = world.options.shared && world.strikes('slow_read', 0.05) ? world.chance.int(1, 30) : 0;
     if (slow === 0) return op();
     if (whole) return life.answer(op().then((value) => world.timeline.sleep(slow).then(() => value)));
@@ -141,7 +146,8 @@ export class Disk {
     if (world.diskFull) return life.refuse(full());
     if (world.strikes('conflict', 0.03)) return life.answer(Promise.resolve({ committed: false }));
     const outcome = this.#record(change, await this.backend.store.commit(change));
-    if (outcome.committed && world.strikes('crash_after_commit', 0.008)) world.crash(life, 'after a commit', { onDisk: true });
+    if (outcome.committed && world.strikes('crash_after_commit', 0.008))
+      world.crash(life, 'after a commit', { onDisk: true });
     if (slow) await world.timeline.sleep(world.chance.int(1, 300));
     return life.answer(Promise.resolve(outcome));
   }

@@ -6,8 +6,14 @@ import type { Fact } from '@reveille/protocol';
  */
 export class Fold {
   readonly plans = new Map<string, string>();
-  readonly tasks = new Map<string, { state: string; on: string | null; cancelling: boolean; owner: string }>();
-  readonly runs = new Map<string, { ended: string | null; epoch: number; turn: number | null; task: string; paused: boolean }>();
+  readonly tasks = new Map<
+    string,
+    { state: string; on: string | null; cancelling: boolean; owner: string }
+  >();
+  readonly runs = new Map<
+    string,
+    { ended: string | null; epoch: number; turn: number | null; task: string; paused: boolean }
+  >();
   readonly messages = new Map<string, { state: string; to: string }>();
   readonly requests = new Map<string, { state: string; with: string | null }>();
   readonly sessions = new Map<string, string>();
@@ -43,7 +49,12 @@ export class Fold {
     const known = this.tasks.get(id);
     if (verb === 'created') {
       if (known) return `task ${id} is created twice`;
-      this.tasks.set(id, { state: String(data['state']), on: null, cancelling: false, owner: String(data['owner']) });
+      this.tasks.set(id, {
+        state: String(data['state']),
+        on: null,
+        cancelling: false,
+        owner: String(data['owner']),
+      });
       this.sessions.set(need(fact.session), 'open');
       return null;
     }
@@ -69,7 +80,8 @@ export class Fold {
     if (!known) return `${fact.type} about the unknown run ${id}`;
     if (known.ended) return `${fact.type} about the ended run ${id}`;
     if (verb === 'held') {
-      if (Number(data['epoch']) !== known.epoch + 1) return `run ${id} went from epoch ${known.epoch} to ${String(data['epoch'])}`;
+      if (Number(data['epoch']) !== known.epoch + 1)
+        return `run ${id} went from epoch ${known.epoch} to ${String(data['epoch'])}`;
       known.epoch = Number(data['epoch']);
     }
     if (verb === 'ended') known.ended = String(data['status']);
@@ -82,7 +94,8 @@ export class Fold {
     const number = Number(data['turn']);
     if (!run) return `${fact.type} about an unknown run`;
     if (verb === 'opened' && run.turn !== null) return `turn ${number} opened while turn ${run.turn} is open`;
-    if (verb === 'ended' && run.turn !== number) return `turn ${number} ended while ${run.turn ?? 'none'} is open`;
+    if (verb === 'ended' && run.turn !== number)
+      return `turn ${number} ended while ${run.turn ?? 'none'} is open`;
     run.turn = verb === 'opened' ? number : null;
     return null;
   }

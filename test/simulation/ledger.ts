@@ -78,7 +78,7 @@ export class Ledger {
 
   /** A task's owner, the task of that owner, and so on up. */
   *above(task: Task): Generator<Task> {
-    for (let owner = this.rows.session.get(task.owner); owner?.task; ) {
+    for (let owner = this.rows.session.get(task.owner); owner?.task;) {
       const parent = this.rows.task.get(owner.task);
       if (!parent) return;
       yield parent;

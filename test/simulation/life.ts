@@ -40,7 +40,10 @@ export class Life {
       random: { next: () => world.chance.next(), id: () => world.nextId() },
       host: host.name,
       executors: { backends: () => ['scripted'], get: () => this.#executor() },
-      agents: { names: () => ['agent', 'coder', 'speaker'], reportsByLastMessage: (agent) => agent.name === 'speaker' },
+      agents: {
+        names: () => ['agent', 'coder', 'speaker'],
+        reportsByLastMessage: (agent) => agent.name === 'speaker',
+      },
       settings: world.options.settings,
       log: (level, message, data) => {
         if (this.dead) return;

@@ -28,7 +28,8 @@ const { values } = parseArgs({
 });
 
 if (values.help) console.log(USAGE);
-else if (values['list-bugs']) for (const bug of BUGS) console.log(`${bug.name} (${bug.invariant}): ${bug.why}`);
+else if (values['list-bugs'])
+  for (const bug of BUGS) console.log(`${bug.name} (${bug.invariant}): ${bug.why}`);
 else if (values.seed !== undefined) await replay(number('seed', values.seed));
 else await run();
 
@@ -58,20 +59,25 @@ async function run(): Promise<void> {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   for (const failure of result.failures) {
     console.log(failureLine(failure));
-    console.log(`  replay: npm run simulate -- --seed ${failure.seed}${values.bug ? ` --bug ${values.bug}` : ''}`);
+    console.log(
+      `  replay: npm run simulate -- --seed ${failure.seed}${values.bug ? ` --bug ${values.bug}` : ''}`,
+    );
   }
   const faults = Object.entries(result.struck).toSorted(([, a], [, b]) => b - a);
   console.log(`faults: ${faults.map(([name, times]) => `${name} ${times}`).join(', ')}`);
   const perSecond = Math.round(result.seeds / result.seconds);
   const hours = (result.virtualMs / 3_600_000).toFixed(1);
-  console.log(`${result.seeds} seeds in ${result.seconds.toFixed(1)} s (${perSecond}/s), ${hours} virtual hours, ${result.steps} steps, ${result.events} events: ${result.failures.length} failed`);
+  console.log(
+    `${result.seeds} seeds in ${result.seconds.toFixed(1)} s (${perSecond}/s), ${hours} virtual hours, ${result.steps} steps, ${result.events} events: ${result.failures.length} failed`,
+  );
   if (result.failures.length > 0) process.exitCode = 1;
 }
 
 function wanted(): [number, number] {
   const span = /^(\d+)\.\.(\d+)$/.exec(values.seeds ?? '');
   if (span) return [Number(span[1]), Number(span[2])];
-  if (values.seeds !== undefined) throw new Error(`--seeds takes a span like 1..1000, not "${values.seeds}".`);
+  if (values.seeds !== undefined)
+    throw new Error(`--seeds takes a span like 1..1000, not "${values.seeds}".`);
   const from = number('from', values.from ?? '1');
   return [from, from + number('count', values.count ?? '1000') - 1];
 }

@@ -28,7 +28,10 @@ export class Memory {
     const known = this.#ids.get(id);
     const unmarked = (known?.unmarked ?? 0) + (marked ? 0 : 1);
     if (unmarked > 1) {
-      this.#world.fail('ends', `${this.#owner} was given ${id} again, without a word that it may have been seen`);
+      this.#world.fail(
+        'ends',
+        `${this.#owner} was given ${id} again, without a word that it may have been seen`,
+      );
     }
     this.#ids.set(id, { unmarked });
     if (!known) this.#fresh.push(id);
@@ -86,7 +89,10 @@ export class Mind {
 export function readText(text: string): Got[] {
   const got: Got[] = [];
   for (const match of text.matchAll(/^(.*)\n<reveille-data (msg_[0-9a-z]+)>$/gm)) {
-    got.push({ id: match[2] ?? '', marked: match[1]?.endsWith('(given again: you may have seen it before)') ?? false });
+    got.push({
+      id: match[2] ?? '',
+      marked: match[1]?.endsWith('(given again: you may have seen it before)') ?? false,
+    });
   }
   return got;
 }

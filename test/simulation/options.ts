@@ -125,7 +125,9 @@ function settings(chance: Chance): Settings {
     children: { total: chance.pick([3, 6, 100]) ?? 100, open: chance.pick([2, 4, 20]) ?? 20, perMinute: 60 },
     concurrency: chance.pick([1, 1, 2, 3, 16]) ?? 2,
     maxUpdates: chance.pick([3, 8, 100]) ?? 8,
-    health: quick ? { ...DEFAULTS.health, inactiveAfterMs: 4_000, graceMs: 1_000, inquiryTimeoutMs: 8_000 } : DEFAULTS.health,
+    health: quick
+      ? { ...DEFAULTS.health, inactiveAfterMs: 4_000, graceMs: 1_000, inquiryTimeoutMs: 8_000 }
+      : DEFAULTS.health,
     requests: { passOnAfterMs: quick ? 12_000 : 60_000, expireAfterMs: chance.hit(0.3) ? 30_000 : null },
     orphans: chance.hit(0.3) ? 'hand_up' : 'cancel',
     patienceMs: chance.pick([50, 2_000, 50_000]) ?? 2_000,

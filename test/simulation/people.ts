@@ -1,4 +1,15 @@
-import { ReveilleError, isTerminal, type Caller, type ErrorCode, type Orchestrator, type PlanId, type Receiver, type RequestId, type SessionId, type Task } from '@reveille/protocol';
+import {
+  ReveilleError,
+  isTerminal,
+  type Caller,
+  type ErrorCode,
+  type Orchestrator,
+  type PlanId,
+  type Receiver,
+  type RequestId,
+  type SessionId,
+  type Task,
+} from '@reveille/protocol';
 import { checkTaken, sawSpawned } from './acknowledged.ts';
 import type { Life } from './life.ts';
 import { Memory } from './mind.ts';
@@ -17,11 +28,39 @@ interface Seat {
 }
 
 type Deed =
-  | 'plan' | 'pausePlan' | 'resumePlan' | 'cancelPlan' | 'cancelTask' | 'pauseWorker' | 'resumeWorker' | 'interrupt' | 'retry' | 'message'
-  | 'answer' | 'review' | 'complete' | 'openChat' | 'attach' | 'detach' | 'chatSpawn' | 'endChat' | 'stopAll' | 'deploy' | 'addTask';
+  | 'plan'
+  | 'pausePlan'
+  | 'resumePlan'
+  | 'cancelPlan'
+  | 'cancelTask'
+  | 'pauseWorker'
+  | 'resumeWorker'
+  | 'interrupt'
+  | 'retry'
+  | 'message'
+  | 'answer'
+  | 'review'
+  | 'complete'
+  | 'openChat'
+  | 'attach'
+  | 'detach'
+  | 'chatSpawn'
+  | 'endChat'
+  | 'stopAll'
+  | 'deploy'
+  | 'addTask';
 
 const EXPECTED: ReadonlySet<ErrorCode> = new Set([
-  'wrong_state', 'already_answered', 'limit_reached', 'budget_exhausted', 'not_allowed', 'store_failed', 'store_full', 'contention', 'stopping', 'aborted',
+  'wrong_state',
+  'already_answered',
+  'limit_reached',
+  'budget_exhausted',
+  'not_allowed',
+  'store_failed',
+  'store_full',
+  'contention',
+  'stopping',
+  'aborted',
 ]);
 
 /** The people of a world: what they do to plans, workers and chats, at moments chance picks. */
@@ -33,7 +72,8 @@ export class People {
   constructor(world: World) {
     this.#world = world;
     world.onCrash = (life) => {
-      for (const seat of this.seats.values()) if (seat.attachedTo === life || seat.attaching === life) this.#unseat(seat);
+      for (const seat of this.seats.values())
+        if (seat.attachedTo === life || seat.attaching === life) this.#unseat(seat);
     };
   }
 
@@ -83,8 +123,12 @@ export class People {
       await make(this.as(life, { kind: 'person', name: 'p' }));
     } catch (error) {
       if (error instanceof ConnectionLost) return;
-      if (error instanceof ReveilleError && EXPECTED.has(error.code)) return world.say(life, `a person is told no (${what}): ${error.code}`);
-      world.fail('engine', `a person (${what}) was answered with ${error instanceof Error ? error.stack : String(error)}`);
+      if (error instanceof ReveilleError && EXPECTED.has(error.code))
+        return world.say(life, `a person is told no (${what}): ${error.code}`);
+      world.fail(
+        'engine',
+        `a person (${what}) was answered with ${error instanceof Error ? error.stack : String(error)}`,
+      );
     }
   }
 
@@ -92,12 +136,15 @@ export class People {
   as(life: Life, caller: Caller): Orchestrator {
     const world = this.#world;
     const engine = life.engine.as(caller);
-    const who = caller.kind === 'person' ? 'a person' : `session ${caller.kind === 'session' ? caller.session : ''}`;
+    const who =
+      caller.kind === 'person' ? 'a person' : `session ${caller.kind === 'session' ? caller.session : ''}`;
     return new Proxy(engine, {
       get: (target, name: keyof Orchestrator) => {
         const method = target[name] as (...args: unknown[]) => Promise<unknown>;
         return (...args: unknown[]) =>
-          world.invoke(life, `${who}: ${name} ${typeof args[0] === 'string' ? args[0] : ''}`, () => method.apply(target, args));
+          world.invoke(life, `${who}: ${name} ${typeof args[0] === 'string' ? args[0] : ''}`, () =>
+            method.apply(target, args),
+          );
       },
     });
   }
@@ -122,12 +169,23 @@ export class People {
       case 'stopAll':
         return this.#stop(person);
       case 'addTask':
-        if (plan && this.#world.mayGrow()) await person.addPlanTask(plan.id, { id: `added${this.#world.nextPid()}`, prompt: 'one more', dependencies: auditor.ledger.tasksIn(plan.id).slice(0, chance.int(0, 2)).flatMap((task) => task.key ?? []) });
+        if (plan && this.#world.mayGrow())
+          await person.addPlanTask(plan.id, {
+            id: `added${this.#world.nextPid()}`,
+            prompt: 'one more',
+            dependencies: auditor.ledger
+              .tasksIn(plan.id)
+              .slice(0, chance.int(0, 2))
+              .flatMap((task) => task.key ?? []),
+          });
         return;
       case 'answer':
         return this.#answerOne(person);
       case 'review':
-        return this.#review(person, this.#anyTask((task) => task.state === 'review'));
+        return this.#review(
+          person,
+          this.#anyTask((task) => task.state === 'review'),
+        );
       case 'openChat':
         return this.#openChat(life);
       case 'attach':
@@ -144,7 +202,11 @@ export class People {
   }
 
   async #doToTask(deed: Deed, person: Orchestrator): Promise<void> {
-    const { auditor, has, chance } = { auditor: this.#world.auditor, has: (h: Habit) => this.#world.has(h), chance: this.#world.chance };
+    const { auditor, has, chance } = {
+      auditor: this.#world.auditor,
+      has: (h: Habit) => this.#world.has(h),
+      chance: this.#world.chance,
+    };
     const open = this.#anyTask((task) => !isTerminal(task.state));
     const ended = this.#anyTask((task) => task.state === 'failed' || task.state === 'cancelled');
     if (deed === 'retry') return void (ended && (await person.retryTask(ended.id)));
@@ -167,7 +229,11 @@ export class People {
       case 'message': {
         const key = has('same_key') && chance.hit(0.5) ? { key: 'once' } : {};
         const id = await person.sendMessage({ to: open.id, message: 'how is it going?', ...key });
-        return this.#world.check(auditor.ledger.rows.message.has(id), 'durable', () => `message ${id} was acknowledged and is not on disk`);
+        return this.#world.check(
+          auditor.ledger.rows.message.has(id),
+          'durable',
+          () => `message ${id} was acknowledged and is not on disk`,
+        );
       }
       default:
         return;
@@ -185,7 +251,11 @@ export class People {
       const view = await caller.savePlan(input, { start: chance.hit(0.85) });
       const { rows } = auditor.ledger;
       const there = rows.plan.has(view.plan.id) && view.tasks.every(({ task }) => rows.task.has(task.id));
-      this.#world.check(there && view.tasks.length >= input.tasks.length, 'durable', () => `plan ${view.plan.id} was acknowledged and is not on disk`);
+      this.#world.check(
+        there && view.tasks.length >= input.tasks.length,
+        'durable',
+        () => `plan ${view.plan.id} was acknowledged and is not on disk`,
+      );
     } catch (error) {
       // It may be there or not: whoever lost the connection looks, and saves it again if it is not.
       if ([...auditor.ledger.rows.plan.values()].every((plan) => plan.name !== input.name)) this.#plans--;
@@ -201,7 +271,11 @@ export class People {
 
   async #stop(person: Orchestrator): Promise<void> {
     const { auditor } = this.#world;
-    const open = [...auditor.ledger.rows.task.values()].filter((task) => !isTerminal(task.state) && !['draft', 'failed'].includes(auditor.ledger.rows.plan.get(task.plan ?? '')?.state ?? ''));
+    const open = [...auditor.ledger.rows.task.values()].filter(
+      (task) =>
+        !isTerminal(task.state) &&
+        !['draft', 'failed'].includes(auditor.ledger.rows.plan.get(task.plan ?? '')?.state ?? ''),
+    );
     await person.stop({ scope: 'all' }, 'stop everything');
     this.#checkStopped(open);
   }
@@ -212,7 +286,11 @@ export class People {
     for (const { id } of tasks) {
       const task = rows.task.get(id);
       const stopped = !task || isTerminal(task.state) || task.cancelling !== null || this.#world.has('retry');
-      this.#world.check(stopped, 'cancelled trees', () => `the cancel of ${id} was acknowledged; it is ${task?.state} and not being cancelled`);
+      this.#world.check(
+        stopped,
+        'cancelled trees',
+        () => `the cancel of ${id} was acknowledged; it is ${task?.state} and not being cancelled`,
+      );
     }
   }
 
@@ -226,26 +304,42 @@ export class People {
   async #answer(person: Orchestrator, request: RequestId, answer: string): Promise<void> {
     await person.answer({ request, answer });
     const row = this.#world.auditor.ledger.rows.request.get(request);
-    this.#world.check(row?.state === 'answered', 'durable', () => `the answer to ${request} was acknowledged; on disk it is ${row?.state}`);
+    this.#world.check(
+      row?.state === 'answered',
+      'durable',
+      () => `the answer to ${request} was acknowledged; on disk it is ${row?.state}`,
+    );
   }
 
   async #review(person: Orchestrator, task: Task | undefined): Promise<void> {
     if (!task) return;
-    const verdict = this.#world.quiet ? 'approve' : this.#world.chance.weighted({ approve: 3, changes: 2, reject: 1 });
+    const verdict = this.#world.quiet
+      ? 'approve'
+      : this.#world.chance.weighted({ approve: 3, changes: 2, reject: 1 });
     await person.reviewTask({ task: task.id, verdict, comment: 'seen' });
   }
 
   async #openSeat(life: Life, kind: 'chat' | 'orchestrator'): Promise<Seat> {
     const person = this.as(life, { kind: 'person', name: 'p' });
     const { id } = await person.openSession(kind, kind);
-    this.#world.check(this.#world.auditor.ledger.rows.session.has(id), 'durable', () => `session ${id} was acknowledged and is not on disk`);
+    this.#world.check(
+      this.#world.auditor.ledger.rows.session.has(id),
+      'durable',
+      () => `session ${id} was acknowledged and is not on disk`,
+    );
     return this.seat(id);
   }
 
   seat(session: SessionId): Seat {
     let seat = this.seats.get(session);
     if (!seat) {
-      seat = { session, memory: new Memory(this.#world, `whoever is at ${session}`), attachedTo: null, detach: null, attaching: null };
+      seat = {
+        session,
+        memory: new Memory(this.#world, `whoever is at ${session}`),
+        attachedTo: null,
+        detach: null,
+        attaching: null,
+      };
       this.seats.set(session, seat);
     }
     return seat;
@@ -260,7 +354,13 @@ export class People {
     const world = this.#world;
     const seat = world.chance.pick([...this.seats.values()]);
     if (!seat || !world.mayGrow()) return;
-    const inputs = [{ prompt: `from chat ${world.nextPid()}`, name: `chat${world.nextPid()}`, key: `c${world.chance.int(1, 3)}` }];
+    const inputs = [
+      {
+        prompt: `from chat ${world.nextPid()}`,
+        name: `chat${world.nextPid()}`,
+        key: `c${world.chance.int(1, 3)}`,
+      },
+    ];
     const ids = await this.as(life, { kind: 'session', session: seat.session }).spawnSubtasks(inputs);
     sawSpawned(world, seat.session, inputs)(ids);
   }
@@ -284,10 +384,15 @@ export class People {
     const world = this.#world;
     return async (deliveries) => {
       checkTaken(world, deliveries);
-      world.say(life, `${seat.session} is given ${deliveries.map((delivery) => delivery.message.id).join(' ')}`);
+      world.say(
+        life,
+        `${seat.session} is given ${deliveries.map((delivery) => delivery.message.id).join(' ')}`,
+      );
       await world.timeline.sleep(world.chance.int(0, 20));
       if (life.dead) await new Promise(() => {});
-      const breaks = world.strikes('broken_connection', 0.1) ? world.chance.pick(['before', 'after'] as const) : null;
+      const breaks = world.strikes('broken_connection', 0.1)
+        ? world.chance.pick(['before', 'after'] as const)
+        : null;
       if (breaks !== 'before') for (const delivery of deliveries) world.took(seat.memory, delivery);
       if (!breaks) return;
       this.#unseat(seat);
@@ -311,11 +416,19 @@ export class People {
 
   async #endChat(person: Orchestrator): Promise<void> {
     const seat = this.#world.chance.pick([...this.seats.values()]);
-    if (!seat || [...this.#world.auditor.ledger.rows.plan.values()].some((plan) => plan.owner === seat.session)) return;
+    if (
+      !seat ||
+      [...this.#world.auditor.ledger.rows.plan.values()].some((plan) => plan.owner === seat.session)
+    )
+      return;
     await person.endSession(seat.session);
     this.seats.delete(seat.session);
     const row = this.#world.auditor.ledger.rows.session.get(seat.session);
-    this.#world.check(row?.state === 'ended', 'durable', () => `the end of ${seat.session} was acknowledged; on disk it is ${row?.state}`);
+    this.#world.check(
+      row?.state === 'ended',
+      'durable',
+      () => `the end of ${seat.session} was acknowledged; on disk it is ${row?.state}`,
+    );
   }
 
   /** In the quiet phase people do what is left to them: take their mail, answer, approve, let everything go on. */
@@ -324,20 +437,44 @@ export class People {
     const life = world.anyLife();
     if (!life) return;
     const { rows } = world.auditor.ledger;
-    const each = async <T>(items: Iterable<T>, what: string, make: (person: Orchestrator, item: T) => Promise<unknown>): Promise<void> => {
+    const each = async <T>(
+      items: Iterable<T>,
+      what: string,
+      make: (person: Orchestrator, item: T) => Promise<unknown>,
+    ): Promise<void> => {
       for (const item of [...items]) await this.#try(life, what, (person) => make(person, item));
     };
-    const sessions = [...rows.session.values()].filter((session) => session.kind !== 'worker' && session.state === 'open');
+    const sessions = [...rows.session.values()].filter(
+      (session) => session.kind !== 'worker' && session.state === 'open',
+    );
     await each(sessions, 'attach', (_person, session) => this.attach(life, this.seat(session.id)));
     const plans = [...rows.plan.values()];
-    await each(plans.filter((plan) => plan.state === 'draft'), 'start', (person, plan) => person.startPlan(plan.id));
-    await each(plans.filter((plan) => plan.state === 'paused'), 'resume', (person, plan) => person.resumePlan(plan.id));
+    await each(
+      plans.filter((plan) => plan.state === 'draft'),
+      'start',
+      (person, plan) => person.startPlan(plan.id),
+    );
+    await each(
+      plans.filter((plan) => plan.state === 'paused'),
+      'resume',
+      (person, plan) => person.resumePlan(plan.id),
+    );
     const paused = [...rows.run.values()].filter((run) => run.state === 'open' && run.paused);
     await each(paused, 'resume', (person, run) => person.resumeWorker(run.task));
     const tasks = [...rows.task.values()];
-    await each(tasks.filter((task) => task.state === 'review'), 'review', (person, task) => this.#review(person, task));
-    const open = [...rows.request.values()].filter((request) => request.state === 'open' && request.kind !== 'review');
-    const mine = open.filter((request) => request.with === null || rows.session.get(request.with)?.kind !== 'worker');
-    await each(mine, 'answer', (person, request) => this.#answer(person, request.id, request.kind === 'idle' ? 'mark complete' : 'yes'));
+    await each(
+      tasks.filter((task) => task.state === 'review'),
+      'review',
+      (person, task) => this.#review(person, task),
+    );
+    const open = [...rows.request.values()].filter(
+      (request) => request.state === 'open' && request.kind !== 'review',
+    );
+    const mine = open.filter(
+      (request) => request.with === null || rows.session.get(request.with)?.kind !== 'worker',
+    );
+    await each(mine, 'answer', (person, request) =>
+      this.#answer(person, request.id, request.kind === 'idle' ? 'mark complete' : 'yes'),
+    );
   }
 }

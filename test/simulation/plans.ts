@@ -10,10 +10,17 @@ export function makePlan(world: World): PlanInput {
     prompt: `do t${i}`,
     dependencies: before(world, i, count).map((at) => `t${at}`),
     priority: chance.pick(['critical', 'high', 'normal', 'low'] as const) ?? 'normal',
-    review: world.has('reviews') ? (chance.pick(['none', 'none', 'owner', 'person'] as const) ?? 'none') : 'none',
-    ...(world.has('budgets') && chance.hit(0.3) ? { budget: { tokens: chance.int(10, 200), turns: chance.int(2, 12), spawns: chance.int(0, 4) } } : {}),
+    review: world.has('reviews')
+      ? (chance.pick(['none', 'none', 'owner', 'person'] as const) ?? 'none')
+      : 'none',
+    ...(world.has('budgets') && chance.hit(0.3)
+      ? { budget: { tokens: chance.int(10, 200), turns: chance.int(2, 12), spawns: chance.int(0, 4) } }
+      : {}),
   }));
-  const budget = world.has('budgets') && chance.hit(0.5) ? { budget: { tokens: chance.int(50, 600), turns: chance.int(5, 60) } } : {};
+  const budget =
+    world.has('budgets') && chance.hit(0.5)
+      ? { budget: { tokens: chance.int(50, 600), turns: chance.int(5, 60) } }
+      : {};
   return { name: `plan ${world.nextPid()}`, tasks, ...budget };
 }
 

@@ -9,14 +9,19 @@ const ROOT = new URL('../../', import.meta.url);
 export function plantInto(source: string, bug: PlantedBug): string {
   const parts = source.split(bug.find);
   if (parts.length !== 2) {
-    throw new Error(`The planted bug "${bug.name}" does not fit any more: its snippet is in ${bug.file} ${parts.length - 1} times, not once. Bring test/simulation/bugs.ts up to date.`);
+    throw new Error(
+      `The planted bug "${bug.name}" does not fit any more: its snippet is in ${bug.file} ${parts.length - 1} times, not once. Bring test/simulation/bugs.ts up to date.`,
+    );
   }
   return parts.join(bug.replace);
 }
 
 export function findBug(name: string): PlantedBug {
   const bug = BUGS.find((one) => one.name === name);
-  if (!bug) throw new Error(`There is no planted bug "${name}". These exist: ${BUGS.map((one) => one.name).join(', ')}.`);
+  if (!bug)
+    throw new Error(
+      `There is no planted bug "${name}". These exist: ${BUGS.map((one) => one.name).join(', ')}.`,
+    );
   return bug;
 }
 

@@ -43,7 +43,10 @@ export class Process implements Agent {
     this.identity = `${life.host.name}:${this.world.nextPid()}`;
     this.mind = this.world.mindOf(spec.task);
     this.mind.wakeUp(spec.resume);
-    this.world.say(life, `starts ${this.identity} for ${spec.task.name} (${spec.run}, epoch ${spec.epoch}${spec.resume ? ', resumed' : ''})`);
+    this.world.say(
+      life,
+      `starts ${this.identity} for ${spec.task.name} (${spec.run}, epoch ${spec.epoch}${spec.resume ? ', resumed' : ''})`,
+    );
     this.#checkStart();
     life.host.processes.set(this.identity, this);
     const resume = this.mind.history === 'starts_anew' ? null : `history of ${spec.session}`;
@@ -55,12 +58,21 @@ export class Process implements Agent {
     const { world, spec, life } = this;
     auditDependencies(world.auditor, spec.task, 'was started');
     const row = world.auditor.ledger.rows.run.get(spec.run);
-    world.check(row !== undefined && row.epoch >= spec.epoch, 'durable', () => `${spec.run} was started under epoch ${spec.epoch}, on disk it has ${row?.epoch ?? 'no row'}`);
+    world.check(
+      row !== undefined && row.epoch >= spec.epoch,
+      'durable',
+      () => `${spec.run} was started under epoch ${spec.epoch}, on disk it has ${row?.epoch ?? 'no row'}`,
+    );
     for (const host of world.hosts) {
       for (const other of host.processes.values()) {
         if (!other.alive || other.spec.task.id !== spec.task.id) continue;
         const same = other.spec.run === spec.run && other.spec.epoch === spec.epoch;
-        world.check(!same && other.#excused(life), 'one agent', () => `${this.identity} was started for ${spec.task.id} (${spec.run}, epoch ${spec.epoch}) while ${other.identity} (${other.spec.run}, epoch ${other.spec.epoch}) lives`);
+        world.check(
+          !same && other.#excused(life),
+          'one agent',
+          () =>
+            `${this.identity} was started for ${spec.task.id} (${spec.run}, epoch ${spec.epoch}) while ${other.identity} (${other.spec.run}, epoch ${other.spec.epoch}) lives`,
+        );
       }
     }
   }
@@ -68,7 +80,10 @@ export class Process implements Agent {
   /** Whether its host may have been unable to stop it before another took over. */
   #excused(taker: Life): boolean {
     const { host } = this.born;
-    return host !== taker.host && (this.born.dead || this.born.stalled || this.world.timeline.now - host.stalledAt < 60_000);
+    return (
+      host !== taker.host &&
+      (this.born.dead || this.born.stalled || this.world.timeline.now - host.stalledAt < 60_000)
+    );
   }
 
   // What the engine asks of it.
@@ -76,9 +91,16 @@ export class Process implements Agent {
   turn(input: TurnInput): void {
     const { world } = this;
     if (!this.alive) return;
-    world.check(this.turnOpen === null, 'mailbox order', () => `turn ${input.turn} of ${this.identity} began while turn ${this.turnOpen} is open`);
+    world.check(
+      this.turnOpen === null,
+      'mailbox order',
+      () => `turn ${input.turn} of ${this.identity} began while turn ${this.turnOpen} is open`,
+    );
     world.checkHandOver(input, `${this.spec.run}/${input.turn}`);
-    world.say(this.born, `turn ${input.turn} for ${this.identity}: ${input.given.join(' ') || 'nothing given'}`);
+    world.say(
+      this.born,
+      `turn ${input.turn} for ${this.identity}: ${input.given.join(' ') || 'nothing given'}`,
+    );
     this.turnOpen = input.turn;
     this.atWork = false;
     const stretch = ++this.#stretch;
@@ -237,7 +259,11 @@ export class Process implements Agent {
    * A call to the engine, over a connection that takes its time and may break. What it was given before is in its
    * history once it calls. The answer of a call whose turn is over reaches nobody.
    */
-  async call<T>(name: string, make: (orchestrator: Orchestrator, signal: AbortSignal) => Promise<T>, verify?: (result: T) => void): Promise<T> {
+  async call<T>(
+    name: string,
+    make: (orchestrator: Orchestrator, signal: AbortSignal) => Promise<T>,
+    verify?: (result: T) => void,
+  ): Promise<T> {
     const { world, spec } = this;
     const stretch = this.#stretch;
     const abort = new AbortController();
@@ -251,7 +277,12 @@ export class Process implements Agent {
     const waits = ['await', 'spawn and wait'].includes(name);
     if (waits) this.blocked++;
     try {
-      const answered = world.invoke(life, `${this.identity} ${name}`, () => make(life.engine.as(caller), abort.signal), verify);
+      const answered = world.invoke(
+        life,
+        `${this.identity} ${name}`,
+        () => make(life.engine.as(caller), abort.signal),
+        verify,
+      );
       const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
       return await this.#arrive(Promise.race([answered, broken]), stretch);
     } finally {

@@ -74,14 +74,18 @@ function* inBatches(seeds: Iterable<number>): Generator<number[]> {
 function start(bug: string | undefined): ChildProcess {
   const worker = fileURLToPath(new URL('worker.ts', import.meta.url));
   // Not the arguments of this process: a test runner has its own loaders.
-  return fork(worker, bug ? [bug] : [], { execArgv: ['--conditions=source', '--no-warnings'], stdio: ['ignore', 'inherit', 'pipe', 'ipc'] });
+  return fork(worker, bug ? [bug] : [], {
+    execArgv: ['--conditions=source', '--no-warnings'],
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
 }
 
 function ask(child: ChildProcess, job: Job): Promise<JobResult> {
   return new Promise((resolve, reject) => {
     let errors = '';
     const hear = (chunk: Buffer): void => void (errors += chunk.toString());
-    const ended = (code: number | null): void => reject(new Error(`A simulation process ended with ${code}.\n${errors}`));
+    const ended = (code: number | null): void =>
+      reject(new Error(`A simulation process ended with ${code}.\n${errors}`));
     child.stderr?.on('data', hear);
     child.once('exit', ended);
     child.once('message', (result) => {
@@ -99,5 +103,6 @@ function add(total: JobResult, more: JobResult): void {
   total.steps += more.steps;
   total.events += more.events;
   total.failures.push(...more.failures);
-  for (const [fault, times] of Object.entries(more.struck)) total.struck[fault] = (total.struck[fault] ?? 0) + times;
+  for (const [fault, times] of Object.entries(more.struck))
+    total.struck[fault] = (total.struck[fault] ?? 0) + times;
 }

@@ -29,10 +29,12 @@ export interface SimulateOptions {
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<SeedResult> {
   const hash = options.hash ? createHash('sha256') : null;
   const say = options.trace;
-  const trace = say || hash ? (line: string): void => void (say?.(line), hash?.update(line).update('\n')) : null;
+  const trace =
+    say || hash ? (line: string): void => void (say?.(line), hash?.update(line).update('\n')) : null;
   const world = new World(expand(seed), trace);
   await Promise.resolve();
-  const stray = (error: unknown): void => world.fail('engine', `nobody waited for ${error instanceof Error ? error.stack : String(error)}`);
+  const stray = (error: unknown): void =>
+    world.fail('engine', `nobody waited for ${error instanceof Error ? error.stack : String(error)}`);
   process.on('unhandledRejection', stray);
   let steps = 0;
   try {
@@ -74,8 +76,16 @@ async function live(world: World): Promise<number> {
     if (now > activeMs + QUIET_MS) break;
   }
   const left = unfinished(world);
-  world.check(steps < MAX_STEPS, 'liveness', () => `no rest after ${MAX_STEPS} steps: ${left.slice(0, 6).join('; ')}`);
-  world.check(left.length === 0, 'liveness', () => `nothing happens any more and this is left: ${left.slice(0, 8).join('; ')}`);
+  world.check(
+    steps < MAX_STEPS,
+    'liveness',
+    () => `no rest after ${MAX_STEPS} steps: ${left.slice(0, 6).join('; ')}`,
+  );
+  world.check(
+    left.length === 0,
+    'liveness',
+    () => `nothing happens any more and this is left: ${left.slice(0, 8).join('; ')}`,
+  );
   if (!world.failure) checkRest(world);
   return steps;
 }
@@ -93,7 +103,8 @@ function scheduleFaults(world: World, host: Host): void {
   const often = (fault: Parameters<World['strikes']>[0], strike: () => void): void => {
     if (!options.faults.has(fault)) return;
     const times = chance.int(1, Math.max(1, Math.round(2 * options.wildness)));
-    for (let i = 0; i < times; i++) timeline.after(chance.skewed(1, options.activeMs), () => world.strikes(fault, 1) && strike());
+    for (let i = 0; i < times; i++)
+      timeline.after(chance.skewed(1, options.activeMs), () => world.strikes(fault, 1) && strike());
   };
   often('crash_any_time', () => host.life && world.crash(host.life, 'out of the blue'));
   often('stall', () => {
@@ -116,7 +127,10 @@ function scheduleFaults(world: World, host: Host): void {
     world.diskFull = true;
     timeline.after(chance.skewed(20, 20_000), () => (world.diskFull = false));
   });
-  for (const [fault, state] of [['store_gone', 'gone'], ['store_hangs', 'hangs']] as const) {
+  for (const [fault, state] of [
+    ['store_gone', 'gone'],
+    ['store_hangs', 'hangs'],
+  ] as const) {
     often(fault, () => {
       const ms = chance.pick([100, 2_000, 12_000, 30_000]) ?? 100;
       world.say(host.life, `its store ${state} for ${ms} ms`);

@@ -56,7 +56,9 @@ export class Host {
     if (this.life !== life || life.dead) return;
     for (const process of [...this.processes.values()]) {
       const run = this.#world.auditor.ledger.rows.run.get(process.spec.run);
-      const onRecord = run?.host === this.name && run.identity === process.identity;
+      const known = run?.host === this.name && run.identity === process.identity;
+      // Where others may claim what this host held, one of them may have dropped the lease of a run that has ended.
+      const onRecord = known && (run.state === 'open' || this.#world.hosts.length === 1);
       if (process.born !== life && !onRecord) process.vanish('an orphan of an earlier life');
     }
     if (this.processes.size > 0) life.after(3_000, () => this.govern(life));
@@ -114,7 +116,12 @@ export class World {
     this.timeline = new Timeline(() => this.chance.next());
     const clock = { mono: () => this.timeline.now };
     this.memory = openMemory({ clock }).memory;
-    this.auditor = new Auditor({ settings: options.settings, fail: (invariant, message) => this.fail(invariant, message), mono: clock.mono });
+    this.auditor = new Auditor({
+      settings: options.settings,
+      fail: (invariant, message) => this.fail(invariant, message),
+      mono: clock.mono,
+      starting: () => this.hosts.some((host) => host.life?.starting ?? true),
+    });
     this.hosts = Array.from({ length: options.hosts }, (_, i) => new Host(this, `h${i + 1}`));
   }
 
@@ -160,7 +167,8 @@ export class World {
 
   mindOf(task: Task): Mind {
     let mind = this.minds.get(task.session);
-    if (!mind) this.minds.set(task.session, (mind = new Mind(this, task.session, task.id, task.plan !== null)));
+    if (!mind)
+      this.minds.set(task.session, (mind = new Mind(this, task.session, task.id, task.plan !== null)));
     return mind;
   }
 
@@ -171,12 +179,23 @@ export class World {
 
   onDurable(change: Change, outcome: Outcome, life: Life): void {
     const durable = this.auditor.durable(change, outcome, life.host.name);
-    for (const fact of durable.facts) if (fact.type === 'run.ended' && fact.run) this.endedAt.set(fact.run, this.timeline.now);
-    if (this.#trace) for (const fact of durable.facts) this.say(life, `  ${fact.type} ${[fact.plan, fact.task, fact.run, fact.session, fact.request, ...(fact.messages ?? [])].filter(Boolean).join(' ')} ${fact.data ? JSON.stringify(fact.data) : ''}`);
+    for (const fact of durable.facts)
+      if (fact.type === 'run.ended' && fact.run) this.endedAt.set(fact.run, this.timeline.now);
+    if (this.#trace)
+      for (const fact of durable.facts)
+        this.say(
+          life,
+          `  ${fact.type} ${[fact.plan, fact.task, fact.run, fact.session, fact.request, ...(fact.messages ?? [])].filter(Boolean).join(' ')} ${fact.data ? JSON.stringify(fact.data) : ''}`,
+        );
   }
 
   /** A call of anybody to an engine. What it answers is looked at the moment it is given. */
-  async invoke<T>(life: Life, label: string, make: () => Promise<T>, verify?: (result: T) => void): Promise<T> {
+  async invoke<T>(
+    life: Life,
+    label: string,
+    make: () => Promise<T>,
+    verify?: (result: T) => void,
+  ): Promise<T> {
     if (life.dead) {
       await this.timeline.sleep(100);
       throw new ConnectionLost();
@@ -218,13 +237,25 @@ export class World {
     for (const id of input.given) {
       if (!id.startsWith('msg_')) continue;
       const message = this.auditor.ledger.rows.message.get(id);
-      this.check(this.auditor.ledger.takers.get(id)?.has(turn) === true, 'durable', () => `message ${id} was handed to turn ${turn} before that was on disk`);
+      this.check(
+        this.auditor.ledger.takers.get(id)?.has(turn) === true,
+        'durable',
+        () => `message ${id} was handed to turn ${turn} before that was on disk`,
+      );
       if (message) messages.push(message);
     }
     for (const [i, message] of messages.entries()) {
       const before = messages[i - 1];
-      const inOrder = !before || (before.urgent && !message.urgent) || (before.urgent === message.urgent && before.number < message.number);
-      this.check(inOrder, 'mailbox order', () => `turn ${turn} brings ${before?.id} (${before?.number}) before ${message.id} (${message.number})`);
+      const inOrder =
+        !before ||
+        (before.urgent && !message.urgent) ||
+        (before.urgent === message.urgent && before.number < message.number);
+      this.check(
+        inOrder,
+        'mailbox order',
+        () =>
+          `turn ${turn} brings ${before?.id} (${before?.number}) before ${message.id} (${message.number})`,
+      );
     }
   }
 
@@ -233,13 +264,18 @@ export class World {
     for (const id of input.given) {
       const marked = got.get(id);
       if (!id.startsWith('msg_')) agent.mind.memory.take({ id, marked: true });
-      else if (marked === undefined) this.fail('ends', `turn ${input.turn} of ${agent.spec.run} should bring ${id}; it is not in the text`);
+      else if (marked === undefined)
+        this.fail(
+          'ends',
+          `turn ${input.turn} of ${agent.spec.run} should bring ${id}; it is not in the text`,
+        );
       else this.#took(agent.mind, agent.mind.memory, { id, marked }, input.text);
     }
   }
 
   absorbDeliveries(agent: Process, deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) this.#took(agent.mind, agent.mind.memory, readDelivery(delivery), delivery.text);
+    for (const delivery of deliveries)
+      this.#took(agent.mind, agent.mind.memory, readDelivery(delivery), delivery.text);
   }
 
   took(memory: Memory, delivery: Delivery): void {
@@ -253,12 +289,21 @@ export class World {
     within(this.experienced, message.to).add(got.id);
     if (message.kind === 'end' && message.run) {
       const output = this.auditor.ledger.rows.run.get(message.run)?.end?.output;
-      this.check(output !== undefined && text.includes(output), 'ends', () => `the end ${got.id} was handed over without its result "${output}"`);
+      this.check(
+        output !== undefined && text.includes(output),
+        'ends',
+        () => `the end ${got.id} was handed over without its result "${output}"`,
+      );
     }
     if (!mind) return;
-    this.check(mind.session === message.to, 'ends', () => `${got.id} is for ${message.to} and was handed to ${mind.session}`);
+    this.check(
+      mind.session === message.to,
+      'ends',
+      () => `${got.id} is for ${message.to} and was handed to ${mind.session}`,
+    );
     if (message.kind === 'end' && message.task) mind.children.delete(message.task);
-    if (message.request && (message.kind === 'question' || message.kind === 'approval_request')) mind.toAnswer.add(message.request);
+    if (message.request && (message.kind === 'question' || message.kind === 'approval_request'))
+      mind.toAnswer.add(message.request);
   }
 
   /** An agent uses something, and its executor says so. */
@@ -275,9 +320,21 @@ export class World {
     for (const process of life.host.processes.values()) {
       if (process.born !== life || !process.alive) continue;
       const run = this.auditor.ledger.rows.run.get(process.spec.run);
-      if (run?.state === 'open' && run.turn && process.turnOpen !== null && process.atWork && process.blocked === 0) executing++;
+      if (
+        run?.state === 'open' &&
+        run.turn &&
+        process.turnOpen !== null &&
+        process.atWork &&
+        process.blocked === 0
+      )
+        executing++;
     }
     const { concurrency } = this.options.settings;
-    this.check(executing + max <= concurrency, 'limits', () => `${life.host.name} asks for ${max} new tasks while ${executing} agents are at work; the limit is ${concurrency}`);
+    this.check(
+      executing + max <= concurrency,
+      'limits',
+      () =>
+        `${life.host.name} asks for ${max} new tasks while ${executing} agents are at work; the limit is ${concurrency}`,
+    );
   }
 }
