@@ -4,11 +4,7 @@ import type { Tx } from './tx.ts';
 
 /** The checks of a spawn, on the stored ancestry and counters (SUB1, SUB7, LIM1). The refusal says both numbers. */
 export function checkSpawn(settings: Settings, parent: Session, now: number): void {
-  const depth = parent.depth + 1;
-  const maxDepth =
-    parent.rootKind === 'orchestrator' ? settings.depth.orchestrator : settings.depth.standalone;
-  if (depth > maxDepth)
-    throw refused('depth', depth, maxDepth, 'Do the work yourself, or report that it should be split.');
+  checkDepth(settings, parent);
   const { total, open, perMinute } = settings.children;
   if (parent.childrenTotal + 1 > total)
     throw refused('children in all', parent.childrenTotal + 1, total, 'Use the children you have.');
@@ -16,6 +12,13 @@ export function checkSpawn(settings: Settings, parent: Session, now: number): vo
     throw refused('children at once', parent.childrenOpen + 1, open, 'Wait for one to end.');
   const inWindow = spawnsInWindow(parent, now);
   if (inWindow + 1 > perMinute) throw refused('spawns per minute', inWindow + 1, perMinute, 'Wait a minute.');
+}
+
+export function checkDepth(settings: Settings, parent: Session): void {
+  const depth = parent.depth + 1;
+  const max = parent.rootKind === 'orchestrator' ? settings.depth.orchestrator : settings.depth.standalone;
+  if (depth > max)
+    throw refused('depth', depth, max, 'Do the work yourself, or report that it should be split.');
 }
 
 const MINUTE = 60_000;

@@ -13,6 +13,7 @@ import {
 import { openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { makeReady, mayStart } from './graph.ts';
+import { checkDepth } from './limits.ts';
 import { offerTask } from './offers.ts';
 import type { CheckedPlan } from './plan-rules.ts';
 import { cancelTree } from './settle.ts';
@@ -41,7 +42,8 @@ export async function createPlan(
     createdAt: tx.now,
   };
   tx.put('plan', plan);
-  openBudget(tx, plan.id, null, input.budget);
+  const place = await placeOf(tx, context, owner);
+  openBudget(tx, plan.id, place.budget, input.budget);
   const ids = new Map(input.tasks.map((task) => [task.id, newId(context, 'task')]));
   const dependents = new Map<string, TaskId[]>();
   for (const task of input.tasks) {
@@ -52,9 +54,10 @@ export async function createPlan(
     const agent = checked.agents[i];
     if (!agent) return;
     const dependencies = task.dependencies.map((name) => idOf(ids, name));
-    const budget = input.budget ? plan.id : null;
+    const budget = input.budget ? plan.id : place.budget;
     createTask(tx, context, {
       plan,
+      place,
       task,
       agent,
       id: idOf(ids, task.id),
@@ -66,6 +69,25 @@ export async function createPlan(
   return plan.id;
 }
 
+/** Where in the tree the tasks of a plan are. */
+interface Place {
+  readonly rootKind: Session['rootKind'];
+  readonly depth: number;
+  readonly budget: string | null;
+}
+
+/**
+ * A plan task is depth 1 of an orchestrator's chain, whoever owns the plan, unless a worker does: then it is one
+ * below it, with what that one may still use, so that a plan is no way around a limit (SUB7, LIM1).
+ */
+async function placeOf(tx: Tx, context: Context, owner: SessionId): Promise<Place> {
+  const session = await tx.need('session', owner);
+  if (!session.task) return { rootKind: 'orchestrator', depth: 1, budget: null };
+  checkDepth(context.settings, session);
+  const { budget } = await tx.need('task', session.task);
+  return { rootKind: session.rootKind, depth: session.depth + 1, budget };
+}
+
 function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {
   const id = ids.get(name);
   if (!id) throw new ReveilleError('internal', `A checked plan has no task "${name}".`);
@@ -74,6 +96,7 @@ function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {
 
 interface NewTask {
   readonly plan: Plan;
+  readonly place: Place;
   readonly task: PlanTaskInput;
   readonly agent: AgentType;
   readonly id: TaskId;
@@ -86,12 +109,12 @@ interface NewTask {
 
 function createTask(tx: Tx, context: Context, made: NewTask): Task {
   const { plan, task: input, agent, id } = made;
-  // A plan task is depth 1 of an orchestrator's chain, whoever owns the plan (SUB7).
+  const { rootKind, depth } = made.place;
   const session = workerSession(context, {
     task: id,
     parent: plan.owner,
-    rootKind: 'orchestrator',
-    depth: 1,
+    rootKind,
+    depth,
     name: input.name ?? input.id,
     now: tx.now,
   });
@@ -111,7 +134,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     review: input.review,
     owner: plan.owner,
     session: session.id,
-    depth: 1,
+    depth,
     dependencies: made.dependencies,
     dependents: made.dependents,
     openDependencies: made.openDependencies ?? made.dependencies.length,
@@ -181,9 +204,11 @@ export async function addTask(
   const [same] = await tx.list('task', { list: 'byKey', equal: [`${plan.id}/${input.id}`], limit: 1 });
   if (same) throw new ReveilleError('invalid_input', `Plan ${plan.id} already has a task "${input.id}".`);
   for (const task of dependencies) tx.put('task', { ...task, dependents: [...task.dependents, id] });
-  const budget = (await tx.get('budget', plan.id)) ? plan.id : null;
+  const place = await placeOf(tx, context, plan.owner);
+  const budget = (await tx.get('budget', plan.id)) ? plan.id : place.budget;
   const task = createTask(tx, context, {
     plan,
+    place,
     task: input,
     agent,
     id,

@@ -4,6 +4,7 @@ import {
   type ErrorClass,
   type Message,
   type Run,
+  type RunEnd,
   type RunId,
   type Task,
   type TaskId,
@@ -273,8 +274,9 @@ export async function fault(
   context: Context,
   task: Task,
   run: Run,
-  error: { class: ErrorClass; message: string },
+  left: { error: { class: ErrorClass; message: string }; lastWords: string; work: RunEnd['work'] },
 ): Promise<void> {
+  const { error, work } = left;
   const rests = !run.turn && error.class !== 'limit' && (await waitReason(tx, task, run)) !== null;
   if (rests) return park(tx, task, run);
   const delay = retryDelay(error.class, run.faults, context.random);
@@ -282,9 +284,9 @@ export async function fault(
     const ending = {
       status: 'failed',
       cause: error.class === 'limit' ? 'limit' : 'executor',
-      output: run.lastWords,
+      output: left.lastWords || run.lastWords,
       error,
-      work: null,
+      work,
     } as const;
     await settle(tx, context, task, run, ending);
     return;

@@ -325,7 +325,9 @@ export class WorkerRun implements Taker {
 
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {
     await this.line.stop(error.message);
-    await this.#endHeld((tx, run, task) => fault(tx, this.#context, task, run, error));
+    const { lastWords } = this.line.vitals;
+    const work = await this.#collect();
+    await this.#endHeld((tx, run, task) => fault(tx, this.#context, task, run, { error, lastWords, work }));
   }
 
   async #watch(): Promise<void> {
@@ -334,13 +336,17 @@ export class WorkerRun implements Taker {
       await watchSilence(this.#context, vitals, (act) => this.#decideHeld(act));
   }
 
+  async #collect(): Promise<Ending['work']> {
+    const { workspaces, store } = this.#context;
+    const task = workspaces ? await store.get('task', this.taskId) : undefined;
+    const left = task && this.#held ? await workspaces?.collect(task.doc, this.#held.id) : null;
+    return left ? { ...left, files: [...left.files] } : null;
+  }
+
   /** Stops the agent, takes what it leaves, and ends the run. */
   async #settle(ending: Ending): Promise<void> {
     await this.line.stop(ending.output);
-    const { workspaces } = this.#context;
-    const task = workspaces ? await this.#context.store.get('task', this.taskId) : undefined;
-    const left = task && this.#held ? await workspaces?.collect(task.doc, this.#held.id) : null;
-    const work = left ? { ...left, files: [...left.files] } : null;
+    const work = await this.#collect();
     await this.#endHeld((tx, run, task) => settle(tx, this.#context, task, run, { ...ending, work }));
   }
 

@@ -9,6 +9,13 @@ export const Amounts = z.object({
 });
 export type Amounts = z.infer<typeof Amounts>;
 
+/** Some amounts; what is not named is nothing. */
+export const AmountsInput = Amounts.partial().transform((amounts) => defined(amounts));
+
+function defined(amounts: z.output<ReturnType<typeof Amounts.partial>>): Partial<Amounts> {
+  return Object.fromEntries(Object.entries(amounts).filter(([, value]) => value !== undefined));
+}
+
 export const BudgetLimits = Amounts.extend({ wallMs: z.number().int().positive() }).partial();
 export type BudgetLimits = z.infer<typeof BudgetLimits>;
 

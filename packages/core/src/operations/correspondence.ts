@@ -1,4 +1,5 @@
 import {
+  AmountsInput,
   AnswerInput,
   NotifyInput,
   ReveilleError,
@@ -69,10 +70,11 @@ export function correspondence(
     async reserve(id, amounts) {
       if (caller.kind !== 'worker')
         throw new ReveilleError('not_allowed', 'Only a worker has a budget to reserve from.');
+      const wanted = parseInput(AmountsInput, amounts);
       const why = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
         const task = await tx.need('task', (await tx.need('run', caller.run)).task);
-        return task.budget ? reserve(tx, task.budget, `${caller.run}/${id}`, amounts) : null;
+        return task.budget ? reserve(tx, task.budget, `${caller.run}/${id}`, wanted) : null;
       });
       return why ? { granted: false, why } : { granted: true };
     },
