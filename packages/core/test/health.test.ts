@@ -1,0 +1,347 @@
+import { describe, expect, test } from 'vitest';
+import { quiet, start } from './world.ts';
+
+describe('silence', () => {
+  test('[HLT1] a worker that ends its turn without a report and with nothing open is asked at once', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.ends('I think that is it');
+    expect(a.turns).toHaveLength(2);
+    expect(a.last.text).toMatch(/idle[\s\S]*done[\s\S]*blocked[\s\S]*failed[\s\S]*still at work/);
+    expect(await world.mail(a.spec.session, 'inquiry')).toHaveLength(1);
+  });
+
+  test('[HLT1] one that waits for a child, an answer or an approval, or is paused, is not asked', async () => {
+    await using world = await start();
+    await world.plan({ child: [], answer: [], approval: [], paused: [] });
+    await world.worker('child').spawns('other');
+    await world.worker('answer').asks('which?');
+    await world.worker('approval').asks('may I?', 'approval_request');
+    await world.person.pauseWorker(world.worker('paused').task);
+    for (const name of ['child', 'answer', 'approval']) await world.worker(name).ends();
+    // Before the first report about its progress wakes the parent.
+    await world.advance(290_000);
+    for (const name of ['child', 'answer', 'approval', 'paused']) {
+      expect(await world.mail(world.worker(name).spec.session, 'inquiry'), name).toEqual([]);
+      expect(await world.state(name)).toBe('waiting');
+    }
+  });
+
+  test('[HLT1] one that is inactive otherwise is asked after 30 s and a grace of 5 s', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.says('working');
+    await world.person.interruptWorker(a.task);
+    await quiet();
+    await world.advance(34_000);
+    expect(await world.mail(a.spec.session, 'inquiry')).toEqual([]);
+    await world.advance(1_000);
+    expect(await world.mail(a.spec.session, 'inquiry')).toHaveLength(1);
+  });
+
+  test('[HLT1] its answer goes to its owner', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('child');
+    await parent.ends();
+    await world.worker('child').ends('done?');
+    await world.worker('child').ends('I am blocked: no network');
+    expect(parent.last.text).toContain('I am blocked: no network');
+    expect(await world.mail(parent.spec.session, 'idle_response')).toHaveLength(1);
+    expect(await world.state('child')).toBe('running');
+  });
+
+  test('[HLT1] two answers without a report or any work: the last is settled as partial', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    await world.worker('parent').spawns('child');
+    const child = world.worker('child');
+    await child.ends('hm');
+    await child.ends('I have nothing to add');
+    await world.advance(35_000);
+    expect(child.turns).toHaveLength(3);
+    await child.ends('really, that is all');
+    expect(await world.task('child')).toMatchObject({
+      task: { state: 'completed' },
+      end: { status: 'partial', cause: 'last_message', output: 'really, that is all' },
+    });
+  });
+
+  test('[HLT1] an answer with work in it begins the count anew', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    await world.worker('parent').spawns('child');
+    const child = world.worker('child');
+    await child.ends('hm');
+    for (let round = 0; round < 4; round++) {
+      await child.calls('edit', { digest: `${round}`, news: true });
+      await child.ends(`still at it ${round}`);
+      await world.advance(35_000);
+    }
+    expect(await world.state('child')).toBe('running');
+  });
+
+  test('[HLT1] an agent’s child that gives no sign for 60 s is failed, with its last words, and its parent told', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('child');
+    await parent.ends();
+    await world.worker('child').ends('famous last words');
+    await world.advance(59_000);
+    expect(await world.state('child')).toBe('running');
+    await world.advance(2_000);
+    expect(await world.task('child')).toMatchObject({
+      task: { state: 'failed' },
+      end: { cause: 'unresponsive', output: 'famous last words', error: { class: 'unresponsive' } },
+    });
+    expect(world.worker('child').alive).toBe(false);
+    expect(parent.last.text).toContain('famous last words');
+  });
+
+  test('[HLT1] a call or a token within that time is a sign of life', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    for (const name of ['by call', 'by token', 'by tool']) {
+      await world.worker('parent').spawns(name);
+      await world.worker(name).ends('silent');
+    }
+    await world.advance(50_000);
+    await world.worker('by call').orch.checkUpdates();
+    await world.worker('by token').says('mm');
+    await world.worker('by tool').calls('read');
+    await world.advance(200_000);
+    expect(await world.states('by call', 'by token', 'by tool')).toEqual(['running', 'running', 'running']);
+  });
+
+  test('[HLT1] a task whose owner is a person or a plan stays, and goes to the inbox once, with the choices', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const chat = await world.chat();
+    await chat.spawns('of chat');
+    for (const name of ['a', 'of chat']) await world.worker(name).ends();
+    await world.advance(300_000);
+    expect(await world.states('a', 'of chat')).toEqual(['running', 'running']);
+    const inbox = await world.person.inbox();
+    expect(inbox.map((request) => [request.kind, request.options.join(', ')])).toEqual([
+      ['idle', 'keep waiting, remind, mark complete, cancel'],
+      ['idle', 'keep waiting, remind, mark complete, cancel'],
+    ]);
+  });
+
+  test('[HLT1] the choices do what they say', async () => {
+    await using world = await start();
+    await world.plan({ wait: [], done: [], stop: [] });
+    for (const name of ['wait', 'done', 'stop']) {
+      await world.worker(name).says(`words of ${name}`);
+      await world.worker(name).ends(`words of ${name}`);
+    }
+    await world.advance(61_000);
+    const answer = async (name: string, text: string) => {
+      const request = (await world.person.inbox()).find((item) => item.task === world.worker(name).task);
+      await world.person.answer({ request: request!.id, answer: text });
+      await quiet();
+    };
+    await answer('wait', 'keep waiting');
+    await answer('done', 'mark complete');
+    await answer('stop', 'cancel');
+    expect(await world.states('wait', 'done', 'stop')).toEqual(['running', 'completed', 'cancelled']);
+    expect((await world.task('done')).end?.output).toBe('words of done');
+    await world.advance(30_000);
+    expect(await world.person.inbox()).toEqual([]);
+  });
+
+  test('[HLT1] one inquiry per silence, also over a crash', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    await world.worker('a').says('working');
+    await world.worker('a').ends('resting');
+    world.crash();
+    await world.restart();
+    await world.advance(20_000);
+    expect(await world.mail(world.worker('a').spec.session, 'inquiry')).toHaveLength(1);
+    await world.worker('a').ends('answer');
+    expect(await world.ownersMail('a', 'idle_response')).toHaveLength(1);
+  });
+
+  test('[HLT1] who reported while being asked is not asked', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    const report = a.orch.reportCompletion({ status: 'success', output: 'done' });
+    await a.ends('done');
+    expect(await report).toEqual({ accepted: true });
+    expect(await world.mail(a.spec.session, 'inquiry')).toEqual([]);
+  });
+
+  test('[HLT1][HLT2] one that was asked once and went on is asked anew at its next silence, and may think as long as it likes', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('mid');
+    const mid = world.worker('mid');
+    await mid.ends('hm');
+    const request = await mid.asks('what about the tests?');
+    await mid.ends('waiting for an answer');
+    await parent.orch.answer({ request, answer: 'leave them' });
+    await quiet();
+    expect(mid.last.text).toContain('leave them');
+    await world.advance(120_000);
+    expect(await world.state('mid')).toBe('running');
+    await mid.ends('well');
+    expect(mid.last.text).toContain('You appear to be idle');
+  });
+});
+
+describe('executing', () => {
+  test('[HLT2] a worker that thinks is not idle; without a sign for 5 min it is called stuck, once, and goes on', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('child');
+    await world.advance(299_000);
+    expect(await world.mail(parent.spec.session, 'health')).toEqual([]);
+    await world.advance(2_000);
+    const [stuck] = await world.mail(parent.spec.session, 'health');
+    expect(stuck?.text).toContain('no sign of life for 300 s');
+    await world.advance(600_000);
+    expect(await world.mail(parent.spec.session, 'health')).toHaveLength(1);
+    expect(await world.events('health.stuck')).toHaveLength(2);
+    expect(await world.state('child')).toBe('running');
+    await world.worker('child').says('eureka');
+    await world.advance(301_000);
+    expect(await world.mail(parent.spec.session, 'health')).toHaveLength(2);
+  });
+
+  test('[HLT2] a worker that waits in a call is not stuck', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    const child = await parent.spawns('child');
+    const call = parent.orch.awaitSubtasks({ taskIds: [child], timeoutMs: 3_600_000 });
+    for (let i = 0; i < 10; i++) {
+      await world.advance(60_000);
+      await world.worker('child').says('working');
+    }
+    expect(await world.events('health.stuck')).toEqual([]);
+    await world.worker('child').reports();
+    await call;
+  });
+
+  test('[HLT2] looping: the same call with the same arguments five times', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] });
+    const a = world.worker('a');
+    for (let i = 0; i < 4; i++) await a.calls('read', { digest: 'x' });
+    await a.calls('read', { digest: 'y' });
+    for (let i = 0; i < 4; i++) await a.calls('read', { digest: 'x' });
+    expect(await world.events('health.looping')).toEqual([]);
+    await a.calls('read', { digest: 'x' });
+    expect(await world.events('health.looping')).toHaveLength(1);
+    expect((await world.mail(plan.owner, 'health'))[0]?.text).toContain('5 times');
+  });
+
+  test('[HLT2] looping: thirty calls without any change or new information', async () => {
+    await using world = await start();
+    await world.plan({ a: [], b: [], c: [] });
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => world.worker(name));
+    for (let i = 0; i < 29; i++)
+      for (const agent of [a!, b!, c!]) await agent.calls('read', { digest: `${i}` });
+    expect(await world.events('health.looping')).toEqual([]);
+    await b!.calls('read', { digest: 'news', news: true });
+    c!.hears({ type: 'file_touched', path: 'x' });
+    for (const agent of [a!, b!, c!]) await agent.calls('read', { digest: 'one more' });
+    const looping = await world.events('health.looping');
+    expect(looping.map((event) => event.task)).toContain(a!.task);
+    expect(looping.map((event) => event.task)).not.toContain(c!.task);
+  });
+
+  test('[HLT2] looping: the same spawn again after each end', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    for (let i = 0; i < 3; i++) {
+      await a.calls('a2a_spawn_subtask', { digest: 'same', news: true });
+      await a.calls('a2a_check_updates', { digest: `${i}`, news: true });
+    }
+    expect((await world.events('health.looping')).map((event) => event.data?.['text'])).toEqual([
+      expect.stringContaining('same subtask'),
+    ]);
+  });
+
+  test('[HLT2] five errors in a row are told; a success between them forgives', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    for (let i = 0; i < 4; i++) await a.calls('run', { digest: `${i}`, failed: true, news: true });
+    await a.calls('run', { digest: 'ok', news: true });
+    for (let i = 0; i < 4; i++) await a.calls('run', { digest: `x${i}`, failed: true, news: true });
+    expect(await world.events('health.errors')).toEqual([]);
+    await a.calls('run', { digest: 'last', failed: true, news: true });
+    expect(await world.events('health.errors')).toHaveLength(1);
+    expect(await world.state('a')).toBe('running');
+  });
+
+  test('[HLT3] every five minutes of executing the owner gets what was observed; the worker is not interrupted', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('child');
+    const child = world.worker('child');
+    await child.calls('read', { news: true });
+    child.hears({ type: 'file_touched', path: 'src/a.ts' });
+    await child.uses('1', 1_234);
+    await child.says('reading the tests');
+    for (let minute = 0; minute < 11; minute++) {
+      await world.advance(60_000);
+      await child.says('reading the tests');
+    }
+    const reports = await world.mail(parent.spec.session, 'progress');
+    expect(reports).toHaveLength(2);
+    expect(reports[0]?.text).toMatch(
+      /300 s: 1 calls, 1 files touched, 1234 tokens; last words: reading the tests/,
+    );
+    expect([child.interrupts, child.turns.length]).toEqual([0, 1]);
+  });
+
+  test('[HLT3] rest does not count', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] });
+    await world.worker('a').spawns('child');
+    await world.advance(200_000);
+    await world.worker('a').ends();
+    await world.advance(100_000);
+    expect(await world.mail(plan.owner, 'progress')).toEqual([]);
+  });
+});
+
+describe('time', () => {
+  test('[HLT4] a dead process is known at once', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] });
+    await world.worker('a').dies();
+    expect((await world.task('a')).task).toMatchObject({ state: 'waiting', waitingOn: 'backoff' });
+    expect(await world.mail(plan.owner, 'error')).toHaveLength(1);
+  });
+
+  test('[HLT4] a clock that jumps makes nobody silent, stuck or late, and no request old', async () => {
+    await using world = await start();
+    await world.plan({ a: [], asks: [], backoff: [] });
+    await world.worker('a').ends('asked');
+    await world.worker('asks').asks('hm?');
+    await world.worker('asks').ends();
+    await world.worker('backoff').fails('rate_limit');
+    for (const jump of [86_400_000, -2 * 86_400_000]) {
+      world.clock.jump(jump);
+      await world.advance(5_000);
+    }
+    expect(await world.states('a', 'asks', 'backoff')).toEqual(['running', 'waiting', 'waiting']);
+    expect(await world.person.inbox()).toHaveLength(1);
+    expect((await world.events()).filter((event) => event.type.startsWith('health'))).toEqual([]);
+    await world.advance(30_000);
+    expect(await world.state('backoff')).toBe('running');
+  });
+});
