@@ -17,8 +17,8 @@ export function envelope(
   return { message, task, end, text };
 }
 
-/** A zero-width space after the bracket keeps the words readable and the tag dead. */
-const defuse = (body: string): string => body.replaceAll(/<(\/?)(?=reveille-)/gi, '<$1​');
+/** A zero-width space before its name keeps the words readable and the tag dead. */
+const defuse = (body: string): string => body.replaceAll(/<(\s*\/?\s*)(?=reveille-)/gi, '<$1\u200B');
 
 function headline(message: Message, task: Task | null, end: RunEnd | null): string {
   const who = sender(message);

@@ -1,4 +1,13 @@
-import type { Caller, Orchestrator } from '@reveille/protocol';
+import {
+  BudgetNode,
+  PlanId,
+  SessionId,
+  StopScope,
+  TaskId,
+  parseInput,
+  type Caller,
+  type Orchestrator,
+} from '@reveille/protocol';
 import type { Host } from './host.ts';
 import { CORRESPONDENCE, correspondence } from './operations/correspondence.ts';
 import { DELEGATION, delegation } from './operations/delegation.ts';
@@ -22,6 +31,40 @@ const GROUPS: readonly Group[] = [
   [SESSION_OPERATIONS, sessionOperations],
 ];
 
+/** What the first argument is, where it is no input that the operation parses itself. */
+const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput>[0] } = {
+  addPlanTask: PlanId,
+  startPlan: PlanId,
+  pausePlan: PlanId,
+  resumePlan: PlanId,
+  cancelPlan: PlanId,
+  getPlan: PlanId,
+  getTask: TaskId,
+  deployTask: TaskId,
+  completeTask: TaskId,
+  cancelTask: TaskId,
+  retryTask: TaskId,
+  pauseWorker: TaskId,
+  resumeWorker: TaskId,
+  interruptWorker: TaskId,
+  raiseBudget: BudgetNode,
+  stop: StopScope,
+  endSession: SessionId,
+  attach: SessionId,
+  mailbox: SessionId,
+};
+
+function firstProblem(name: keyof Orchestrator, value: unknown): unknown {
+  const schema = FIRST[name];
+  if (!schema) return null;
+  try {
+    parseInput(schema, value);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
 /** The names of all operations: what may be called by name. */
 export const OPERATIONS: ReadonlySet<string> = new Set(GROUPS.flatMap(([names]) => names));
 
@@ -43,6 +86,8 @@ for (const [names, make] of GROUPS) {
   for (const name of names) {
     Object.defineProperty(Door.prototype, name, {
       value(this: Door, ...args: unknown[]): unknown {
+        const wrong = firstProblem(name, args[0]);
+        if (wrong) return Promise.reject(wrong);
         const operation = make(this.host, this.caller)[name] as (...given: unknown[]) => unknown;
         return operation(...args);
       },

@@ -106,10 +106,15 @@ export interface PlanView {
   readonly tasks: readonly TaskView[];
 }
 
-export type StopScope =
-  | { readonly scope: 'all' }
-  | { readonly scope: 'plan'; readonly plan: PlanId }
-  | { readonly scope: 'tree'; readonly task: TaskId };
+export const StopScope = z.discriminatedUnion('scope', [
+  z.strictObject({ scope: z.literal('all') }),
+  z.strictObject({ scope: z.literal('plan'), plan: PlanId }),
+  z.strictObject({ scope: z.literal('tree'), task: TaskId }),
+]);
+export type StopScope = z.infer<typeof StopScope>;
+
+/** What has a budget. */
+export const BudgetNode = z.union([PlanId, TaskId]);
 
 export const ReviewInput = z.strictObject({
   task: TaskId,

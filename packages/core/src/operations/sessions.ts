@@ -1,6 +1,13 @@
-import { ReveilleError, type Caller, type Orchestrator, type SessionId } from '@reveille/protocol';
+import {
+  ReveilleError,
+  type Caller,
+  type Message,
+  type Orchestrator,
+  type SessionId,
+} from '@reveille/protocol';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import type { Store } from '../ports/store.ts';
 import { AttachedReceiver } from '../receiver.ts';
 import { endSession, openSession } from '../sessions.ts';
 
@@ -27,8 +34,11 @@ export function sessionOperations(
   }
 
   return {
-    openSession: (kind, name) =>
-      decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200))),
+    async openSession(kind, name) {
+      if (caller.kind === 'worker')
+        throw new ReveilleError('not_allowed', 'A worker has the session it has; it opens no other.');
+      return decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200)));
+    },
     async endSession(session) {
       checkOwn(session);
       await decide(context, async (tx) => {
@@ -57,13 +67,7 @@ export function sessionOperations(
     },
     async mailbox(session) {
       checkOwn(session);
-      const states = ['queued', 'delivered', 'read', 'dead'];
-      const found = states.map((state) =>
-        store.find('message', { list: 'byState', equal: [session, state] }),
-      );
-      const rows = (await Promise.all(found)).flat();
-      await store.barrier();
-      return rows.map((row) => row.doc).toSorted((a, b) => a.number - b.number);
+      return readMailbox(store, session);
     },
     async inbox() {
       const rows = await store.find('request', { list: 'open', equal: [1] });
@@ -75,4 +79,14 @@ export function sessionOperations(
       return store.events(after, Math.min(limit, 10_000));
     },
   };
+}
+
+async function readMailbox(store: Store, session: SessionId): Promise<Message[]> {
+  if (!(await store.get('session', session)))
+    throw new ReveilleError('not_found', `There is no session ${session}.`);
+  const states = ['queued', 'delivered', 'read', 'dead'];
+  const found = states.map((state) => store.find('message', { list: 'byState', equal: [session, state] }));
+  const rows = (await Promise.all(found)).flat();
+  await store.barrier();
+  return rows.map((row) => row.doc).toSorted((a, b) => a.number - b.number);
 }
