@@ -114,7 +114,7 @@ function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delt
     `request ${after.id} went from ${before.state} to ${after.state}`,
   );
   if (before.movedAt !== after.movedAt) auditor.requestPassedOn(after);
-  if (before.state !== 'open' || (after.state !== 'answered' && after.state !== 'expired')) return;
+  if (before.state !== 'open' || after.kind === 'review' || (after.state !== 'answered' && after.state !== 'expired')) return;
   const told = change.deltas.some(
     (delta) =>
       is(delta, 'message') &&

@@ -5,9 +5,485 @@ export interface PlantedBug {
   /** What it breaks. The simulation may notice it by another of the invariants first. */
   readonly invariant: Invariant;
   readonly file: string;
+  /** Occurs exactly once in the file. When the code moves on, so must this. */
   readonly find: string;
   readonly replace: string;
   readonly why: string;
 }
 
-export const BUGS: readonly PlantedBug[] = [];
+const core = (file: string): string => `packages/core/src/${file}`;
+
+/**
+ * Mistakes somebody could make, each planted into the engine while it is loaded, for the simulation to find. They
+ * check the checker: an invariant that finds none of them proves nothing.
+ */
+export const BUGS: readonly PlantedBug[] = [
+  {
+    name: 'ack-before-commit',
+    invariant: 'durable',
+    file: core('decide.ts'),
+    find: `    const outcome = await made.committing;
+    if (!outcome.committed) continue;
+`,
+    replace: `    made.committing.catch(() => undefined);
+`,
+    why: 'callers are answered and sessions woken while the commit is still on its way',
+  },
+  {
+    name: 'answer-without-barrier',
+    invariant: 'durable',
+    file: core('decide.ts'),
+    find: `      await context.store.barrier();
+`,
+    replace: '',
+    why: 'a call that changes nothing tells of what it read before that is on disk',
+  },
+  {
+    name: 'hand-over-before-commit',
+    invariant: 'durable',
+    file: core('receiver.ts'),
+    find: `    const messages = await decide(this.#context, async (tx) =>
+      take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 }),
+    );
+`,
+    replace: `    const messages = await decide(this.#context, async (tx) => {
+      const taken = take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
+      if (taken.length > 0) await this.#hand(taken);
+      return taken;
+    });
+`,
+    why: 'a chat is given its mail before it is recorded that it was: a crash in between gives it again, unmarked',
+  },
+  {
+    name: 'store-acks-before-disk',
+    invariant: 'durable',
+    file: 'packages/stores/src/memory/open.ts',
+    find: `    if (batch) return batch.add(change, outcome);
+`,
+    replace: `    if (batch) {
+      void batch.add(change, outcome).catch(() => undefined);
+      return Promise.resolve(outcome);
+    }
+`,
+    why: 'the store says committed when it is only applied',
+  },
+  {
+    name: 'end-in-two-commits',
+    invariant: 'ends',
+    file: core('settle.ts'),
+    find: `  await tellOwner(tx, context, task, options.run);
+`,
+    replace: `  context.clock.after(3, () => {
+    void import('./decide.ts').then(({ decide }) => decide(context, (next) => tellOwner(next, context, task, options.run)));
+  });
+`,
+    why: 'the run ends in one change and the parent is told in another: a crash in between loses the end',
+  },
+  {
+    name: 'read-when-answered',
+    invariant: 'ends',
+    file: core('agent-line.ts'),
+    find: `    for (const { id } of messages) this.hands.add(id);
+`,
+    replace: `    this.proven = [...this.proven, ...messages.map((message) => message.id)];
+    this.#poke();
+`,
+    why: 'a message counts as read when it is handed over, not when the agent shows that it has it',
+  },
+  {
+    name: 'given-back-unmarked',
+    invariant: 'ends',
+    file: core('mailbox.ts'),
+    find: `(seen === 'unknown' ? 1 : 0)`,
+    replace: `0`,
+    why: 'a message is given again without a word that it may have been seen',
+  },
+  {
+    name: 'await-resolves-twice',
+    invariant: 'ends',
+    file: core('calls.ts'),
+    find: `    if (this.#answered) return;
+    try {`,
+    replace: `    try {`,
+    why: 'a call that has been answered takes more ends, which nobody gets',
+  },
+  {
+    name: 'second-attempt-is-a-duplicate',
+    invariant: 'ends',
+    file: core('settle.ts'),
+    find: `    key: run ? \`end:\${run.id}\` : \`end:\${task.id}:\${task.attempts}:\${tx.now}\`,
+    kind: 'end',
+    from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
+    task: task.id,
+    run: run?.id ?? null,
+    text: run ? '' : task.why,
+    urgent: task.state === 'failed',
+    fresh: true,
+`,
+    replace: `    key: \`end:\${task.id}\`,
+    kind: 'end',
+    from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
+    task: task.id,
+    run: run?.id ?? null,
+    text: run ? '' : task.why,
+    urgent: task.state === 'failed',
+`,
+    why: 'ends are keyed by task: the end of a retried task is taken for one already told',
+  },
+  {
+    name: 'late-word-of-an-old-epoch',
+    invariant: 'one agent',
+    file: core('authority.ts'),
+    find: `  if (run.epoch !== caller.epoch)
+    return \`run \${run.id} went on under epoch \${run.epoch}, yours is \${caller.epoch}\`;
+`,
+    replace: '',
+    why: 'an agent that was given up closes the run its successor is at work on',
+  },
+  {
+    name: 'ended-run-is-written',
+    invariant: 'transitions',
+    file: core('run-acts.ts'),
+    find: `  if (!run || run.state === 'ended' || run.epoch !== epoch) return null;
+`,
+    replace: `  if (!run || run.epoch !== epoch) return null;
+`,
+    why: 'a cancel, a fault or a turn end that races the report settles the run a second time',
+  },
+  {
+    name: 'budget-given-back-twice',
+    invariant: 'budgets',
+    file: core('budget.ts'),
+    find: `    tx.put('budget', { ...node, reserved: Object.fromEntries(left) });
+`,
+    replace: `    const back = Object.entries(node.reserved).filter(([key]) => key.startsWith(prefix));
+    const tokens = back.reduce((sum, [, amounts]) => sum + (amounts.tokens ?? 0), 0);
+    const used = { ...node.used, tokens: node.used.tokens - tokens };
+    tx.put('budget', { ...node, used, reserved: Object.fromEntries(left) });
+`,
+    why: 'what was reserved is taken off the reserved and off the used',
+  },
+  {
+    name: 'budget-never-given-back',
+    invariant: 'budgets',
+    file: core('settle.ts'),
+    find: `    if (task.budget) await release(tx, task.budget, \`\${run.id}/\`);
+`,
+    replace: '',
+    why: 'what a run had reserved stays reserved after its end',
+  },
+  {
+    name: 'budget-ignores-reservations',
+    invariant: 'budgets',
+    file: core('budget.ts'),
+    find: `    const total = node.used[key] + reserved + (more[key] ?? 0);
+`,
+    replace: `    const total = node.used[key] + 0 * reserved + (more[key] ?? 0);
+`,
+    why: 'two agents reserve the same tokens',
+  },
+  {
+    name: 'usage-lost-during-a-commit',
+    invariant: 'budgets',
+    file: core('worker-run.ts'),
+    find: `    const usage = [...this.line.usage];
+`,
+    replace: `    const { usage } = this.line;
+`,
+    why: 'usage that is reported while earlier usage is being recorded is thrown away with it',
+  },
+  {
+    name: 'cancel-stops-at-the-first-level',
+    invariant: 'cancelled trees',
+    file: core('settle.ts'),
+    find: `  for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
+    count +=`,
+    replace: `  for (const child of [] as Task[]) {
+    count +=`,
+    why: 'children of a cancelled parent go on, and spawn, until it has stopped',
+  },
+  {
+    name: 'cancelled-parent-spawns',
+    invariant: 'cancelled trees',
+    file: core('tx.ts'),
+    find: `      if (after === before || !after) {
+        guards.push({ table, id, version });
+        continue;
+      }
+`,
+    replace: `      if (after === before || !after) continue;
+`,
+    why: 'what a decision read may have changed by the time it is committed: a child is born under a parent just cancelled',
+  },
+  {
+    name: 'orphans-run-on',
+    invariant: 'cancelled trees',
+    file: core('settle.ts'),
+    find: `  if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
+`,
+    replace: '',
+    why: 'a parent ends and its running children are left to themselves',
+  },
+  {
+    name: 'inquiry-repeated',
+    invariant: 'health',
+    file: core('run-acts.ts'),
+    find: `    key: \`inquiry:\${run.id}:\${run.turns}\`,
+    kind: 'inquiry',
+`,
+    replace: `    key: \`inquiry:\${newId(context, 'msg')}\`,
+    kind: 'inquiry',
+`,
+    why: 'the same silence is asked about again',
+  },
+  {
+    name: 'progress-swallows-an-end',
+    invariant: 'mail',
+    file: core('mailbox.ts'),
+    find: `  const updates = queued.filter((message) => INFORMATIONAL.has(message.kind));
+`,
+    replace: `  const updates = queued;
+`,
+    why: 'a full mailbox folds ends and questions away with the progress',
+  },
+  {
+    name: 'half-a-batch',
+    invariant: 'mailbox order',
+    file: core('run-acts.ts'),
+    find: `  const messages = take(tx, queued, { by: 'turn', id: \`\${run.id}/\${number}\``,
+    replace: `  const messages = take(tx, queued.slice(0, 1), { by: 'turn', id: \`\${run.id}/\${number}\``,
+    why: 'a turn opens with the first message and leaves the others',
+  },
+  {
+    name: 'newest-first',
+    invariant: 'mailbox order',
+    file: core('mailbox.ts'),
+    find: `Number(b.urgent) - Number(a.urgent) || a.number - b.number`,
+    replace: `Number(b.urgent) - Number(a.urgent) || b.number - a.number`,
+    why: 'messages come in the wrong order',
+  },
+  {
+    name: 'two-steps-at-once',
+    invariant: 'one agent',
+    file: core('stepper.ts'),
+    find: `    if (this.#stepping || this.#closed) return;
+`,
+    replace: `    if (this.#closed) return;
+`,
+    why: 'a sweep and a wake both look, and both start what they find: two turns, two agents',
+  },
+  {
+    name: 'claimed-twice-held-twice',
+    invariant: 'one agent',
+    file: core('scheduler.ts'),
+    find: `    if (this.#runs.has(task)) {
+`,
+    replace: `    if (this.#runs.size > 100) {
+`,
+    why: 'recovery runs twice at once: two holders of one task on one host',
+  },
+  {
+    name: 'second-process',
+    invariant: 'one agent',
+    file: core('worker-run.ts'),
+    find: `    if (reap !== null) await this.#executor?.reap(reap);
+`,
+    replace: '',
+    why: 'a resume starts a second process while the first still lives',
+  },
+  {
+    name: 'lost-lease-ignored',
+    invariant: 'one agent',
+    file: core('scheduler.ts'),
+    find: `      if (this.#mayHaveLost()) await this.#fence(this.#runs.values());
+`,
+    replace: '',
+    why: 'a host that cannot renew keeps its agents at work while another takes over',
+  },
+  {
+    name: 'agent-outlives-its-run',
+    invariant: 'processes',
+    file: core('worker-run.ts'),
+    find: `    await this.line.stop('the run has ended');
+`,
+    replace: '',
+    why: 'the agent of a run that has ended is not stopped',
+  },
+  {
+    name: 'gaps-in-the-events',
+    invariant: 'fold',
+    file: 'packages/stores/src/memory/tables.ts',
+    find: `number: this.#events.length + 1, at,`,
+    replace: `number: this.#events.length + (facts.length > 6 ? 2 : 1), at,`,
+    why: 'event numbers are skipped or come twice',
+  },
+  {
+    name: 'event-forgotten',
+    invariant: 'fold',
+    file: core('facts.ts'),
+    find: `  if (before.state === after.state && before.waitingOn === after.waitingOn) return;
+`,
+    replace: `  if (before.state === after.state || after.state === 'ready') return;
+`,
+    why: 'a task becomes ready and no event says so',
+  },
+  {
+    name: 'neighbours-undone',
+    invariant: 'durable',
+    file: 'packages/stores/src/apply.ts',
+    find: `      rows.undoTo(mark);
+      return false;
+`,
+    replace: `      rows.undoTo(0);
+      return false;
+`,
+    why: 'one failed guard undoes the other changes of the same commit',
+  },
+  {
+    name: 'timer-early-after-a-jump',
+    invariant: 'health',
+    file: core('engine.ts'),
+    find: `    const before = first ? Math.max(0, this.context.clock.now() - request.movedAt) : 0;
+`,
+    replace: `    const before = Math.max(0, this.context.clock.now() - request.movedAt) + (first ? 0 : 0);
+`,
+    why: 'the wall clock jumps and a request is passed on that was asked a moment ago',
+  },
+  {
+    name: 'silence-by-the-wall-clock',
+    invariant: 'health',
+    file: core('silence.ts'),
+    find: `  const mono = context.clock.mono();
+  if (vitals`,
+    replace: `  const mono = context.clock.mono() + (context.clock.now() % 7 === 0 ? inquiryTimeoutMs : 0);
+  if (vitals`,
+    why: 'an agent is given up as unresponsive before its time',
+  },
+  {
+    name: 'no-recovery',
+    invariant: 'liveness',
+    file: core('engine.ts'),
+    find: `    await this.context.dispatch.reclaim(this.context.host);
+`,
+    replace: '',
+    why: 'a host that restarts keeps the leases of its earlier life, and nobody is at work on them',
+  },
+  {
+    name: 'no-sweep',
+    invariant: 'liveness',
+    file: core('engine.ts'),
+    find: `      this.context.wake((await this.context.store.sessionsWithMail(SWEEP_LIMIT)) as SessionId[]);
+`,
+    replace: '',
+    why: 'a wake that is lost is lost for good',
+  },
+  {
+    name: 'wake-while-busy-forgotten',
+    invariant: 'liveness',
+    file: core('stepper.ts'),
+    find: `    this.#again = true;
+    if (this.#stepping || this.#closed) return;
+`,
+    replace: `    if (this.#stepping || this.#closed) return;
+    this.#again = true;
+`,
+    why: 'a wake that comes while somebody looks does not make them look again',
+  },
+  {
+    name: 'fenced-leases-kept',
+    invariant: 'liveness',
+    file: core('scheduler.ts'),
+    find: `      if (!this.#runs.has(run.taskId)) this.#fenced.add(run.taskId);
+`,
+    replace: '',
+    why: 'a host that stopped its agents for want of a lease keeps the leases when the store is back',
+  },
+  {
+    name: 'chat-mail-stuck',
+    invariant: 'liveness',
+    file: core('engine.ts'),
+    find: `    await this.#takeBackCalls();
+`,
+    replace: '',
+    why: 'what a chat was being given when the engine died is never given again',
+  },
+  {
+    name: 'slots-held-by-waiting-parents',
+    invariant: 'liveness',
+    file: core('worker-run.ts'),
+    find: `(this.line.turn !== null && this.#blockedCalls === 0)`,
+    replace: `this.line.turn !== null`,
+    why: 'parents that wait in calls hold the slots their children need',
+  },
+  {
+    name: 'slots-ignored',
+    invariant: 'limits',
+    file: core('scheduler.ts'),
+    find: `    const free = settings.concurrency - this.#executing();
+`,
+    replace: `    const free = settings.concurrency - this.#executing() + 1;
+`,
+    why: 'one more is started than the host allows',
+  },
+  {
+    name: 'depth-off-by-one',
+    invariant: 'limits',
+    file: core('limits.ts'),
+    find: `  if (depth > maxDepth)
+`,
+    replace: `  if (depth > maxDepth + 1)
+`,
+    why: 'a chain may be one deeper than the limit',
+  },
+  {
+    name: 'children-miscounted',
+    invariant: 'limits',
+    file: core('settle.ts'),
+    find: `    tx.put('session', { ...owner, childrenOpen: owner.childrenOpen - 1 });
+  }
+  await enqueue`,
+    replace: `    if (task.state !== 'cancelled') tx.put('session', { ...owner, childrenOpen: owner.childrenOpen - 1 });
+  }
+  await enqueue`,
+    why: 'a cancelled child still counts as open',
+  },
+  {
+    name: 'started-too-early',
+    invariant: 'dependencies',
+    file: core('graph.ts'),
+    find: `  if (task.state !== 'pending' || task.openDependencies > 0) return;
+`,
+    replace: `  if (task.state !== 'pending' || task.openDependencies > 1) return;
+`,
+    why: 'a task starts when all but one of its dependencies have completed',
+  },
+  {
+    name: 'retry-does-not-unblock',
+    invariant: 'plan status',
+    file: core('task-acts.ts'),
+    find: `  await unblockDependents(tx, pending);
+`,
+    replace: '',
+    why: 'what was blocked by a failure stays so when it is tried again',
+  },
+  {
+    name: 'plan-fails-with-its-first-task',
+    invariant: 'plan status',
+    file: core('plan-status.ts'),
+    find: `  if (open > 0) return plan.state === 'paused' ? 'paused' : 'active';
+`,
+    replace: `  if (open > 0 && !counts['failed']) return plan.state === 'paused' ? 'paused' : 'active';
+`,
+    why: 'a plan is called failed while some of it can still run',
+  },
+  {
+    name: 'timeout-without-waiting',
+    invariant: 'calls',
+    file: core('calls.ts'),
+    find: `  cleanups.push(context.clock.after(options.timeoutMs, timeUp));
+`,
+    replace: `  cleanups.push(context.clock.after(options.timeoutMs / 2, timeUp));
+`,
+    why: 'a call gives up before its time',
+  },
+];
