@@ -18,8 +18,6 @@ import type { Mailroom, Taker } from './mailroom.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
-const RETRY_STORE_MS = 1_000;
-
 /** Kinds that end a wait for a child: how it ended, or that it needs its parent first (SUB2). */
 const ENDS = new Set<Message['kind']>(['end']);
 const NEEDS = new Set<Message['kind']>(['question', 'approval_request', 'review']);
@@ -99,7 +97,7 @@ async function putBack(
     });
   } catch (error) {
     if (!isStoreError(error)) throw error;
-    context.clock.after(RETRY_STORE_MS, () => void putBack(context, messages, seen));
+    context.retries.later(() => void putBack(context, messages, seen));
   }
 }
 
@@ -190,7 +188,7 @@ class WaitingCall implements Taker {
     } catch (error) {
       // A store that fails is looked at again; a caller that is stale will never be answered.
       if (!isStoreError(error)) this.#fail(error);
-      else this.#context.clock.after(RETRY_STORE_MS, () => this.#context.wake([this.#wanted.session]));
+      else this.#context.retries.later(() => this.#context.wake([this.#wanted.session]));
     }
   }
 

@@ -20,9 +20,10 @@ export interface Ports {
   readonly log?: (level: 'debug' | 'warn' | 'error', message: string, data: Record<string, unknown>) => void;
 }
 
-/** The ports, and the two things of the engine that decisions need. */
+/** The ports, and the things of the engine that decisions need. */
 export interface Context extends Ports {
   readonly gate: Gate;
+  readonly retries: Retries;
   /** Called after a commit, with the sessions that have something to look at. A hint: it may be lost. */
   readonly wake: (sessions: Iterable<SessionId>) => void;
 }
@@ -62,6 +63,34 @@ export class Gate {
     if (this.#firstAt < this.#first.length) this.#firstAt = shift(this.#first, this.#firstAt);
     else this.#thenAt = shift(this.#then, this.#thenAt);
     enter();
+  }
+}
+
+const RETRY_MS = 1_000;
+
+/** What a failing store interrupted is taken up again a second later; after a stop a later life finds it. */
+export class Retries {
+  readonly #clock: Clock;
+  readonly #pending = new Set<() => void>();
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  later(fire: () => void): void {
+    if (this.#closed) return;
+    const cancel = this.#clock.after(RETRY_MS, () => {
+      this.#pending.delete(cancel);
+      fire();
+    });
+    this.#pending.add(cancel);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const cancel of this.#pending) cancel();
+    this.#pending.clear();
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Caller, type Orchestrator, type Request, type SessionId } from '@reveille/protocol';
-import { Gate, type Context, type Ports } from './context.ts';
+import { Gate, Retries, type Context, type Ports } from './context.ts';
 import { decide } from './decide.ts';
 import { Host } from './host.ts';
 import { deliveredMessages, giveBack } from './mailbox.ts';
@@ -35,7 +35,7 @@ export class Engine {
       if (this.#stopped) return;
       for (const session of sessions) mailroom.wake(session);
     };
-    this.context = { ...ports, gate: new Gate(), wake };
+    this.context = { ...ports, gate: new Gate(), retries: new Retries(ports.clock), wake };
     this.host = new Host(this.context, mailroom);
   }
 
@@ -62,6 +62,12 @@ export class Engine {
     this.#unsubscribe?.();
     this.host.mailroom.close();
     await this.host.scheduler.drain();
+    this.context.retries.close();
+    // What was being decided is decided, and on disk if it can be, before the store may be closed.
+    (await this.context.gate.enter('then'))();
+    await this.context.store
+      .barrier()
+      .catch((error: unknown) => this.#log('the last changes were lost', error, {}));
   }
 
   #schedule(): void {

@@ -26,6 +26,7 @@ export class Mailroom {
   readonly #desks = new Map<SessionId, Desk>();
   readonly #orphan: (session: SessionId) => void;
   readonly #failed: (session: SessionId, error: unknown) => void;
+  #closed = false;
 
   /** `orphan` is told of a wake for a session that nobody here holds. */
   constructor(orphan: (session: SessionId) => void, failed: (session: SessionId, error: unknown) => void) {
@@ -43,6 +44,8 @@ export class Mailroom {
     const desk = this.#desks.get(session) ?? this.#open(session);
     if (role === 'call') desk.calls.add(taker);
     else desk.holder = taker;
+    // A call that was on its way here when the engine stopped would wait for nobody.
+    if (this.#closed) taker.close?.();
     return () => {
       desk.calls.delete(taker);
       // Only its own place: a successor may sit there by now (B29e).
@@ -74,6 +77,7 @@ export class Mailroom {
   }
 
   close(): void {
+    this.#closed = true;
     for (const desk of this.#desks.values()) for (const call of desk.calls) call.close?.();
   }
 }

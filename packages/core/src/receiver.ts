@@ -7,8 +7,6 @@ import type { Taker } from './mailroom.ts';
 import type { Seen } from './ports/executor.ts';
 import type { Tx } from './tx.ts';
 
-const RETRY_STORE_MS = 1_000;
-
 /**
  * A connected session that is no worker: a chat, a terminal, an orchestrator's client. It is given all its mail at
  * once; that its receiver returned is the sign that it arrived, and if it throws the mail is queued again.
@@ -47,12 +45,12 @@ export class AttachedReceiver implements Taker {
         else giveBack(tx, rows, seen);
       });
     } catch (error) {
-      const { clock, log } = this.#context;
+      const { retries, log } = this.#context;
       log?.(isStoreError(error) ? 'warn' : 'error', 'what a receiver got is recorded later', {
         session: this.#session,
         error: String(error),
       });
-      clock.after(RETRY_STORE_MS, () => void this.#record(messages, seen));
+      retries.later(() => void this.#record(messages, seen));
     }
   }
 

@@ -26,8 +26,6 @@ import { Stepper } from './stepper.ts';
 import type { Tx } from './tx.ts';
 import { WallTime } from './wall-time.ts';
 
-const RETRY_STORE_MS = 1_000;
-
 type Held = Pick<Run, 'id' | 'session' | 'epoch' | 'identity'>;
 
 export interface WorkerRunHooks {
@@ -63,7 +61,6 @@ export class WorkerRun implements Taker {
   #phase: 'starting' | 'live' | 'leaving' | 'stopping' | 'done' = 'starting';
   #blockedCalls = 0;
   #wall: WallTime | null = null;
-  #cancelRetry: (() => void) | null = null;
   #leftOpen = true;
   #overtaken = false;
   /** What `begin` said, until the agent has been given its first turn: if the store fails before, the rest is made again. */
@@ -148,7 +145,7 @@ export class WorkerRun implements Taker {
       error: String(error),
     });
     if (this.#phase === 'done') return;
-    this.#cancelRetry = this.#context.clock.after(RETRY_STORE_MS, () => this.#stepper.poke());
+    this.#context.retries.later(() => this.#stepper.poke());
   }
 
   async #step(): Promise<void> {
@@ -391,7 +388,6 @@ export class WorkerRun implements Taker {
     this.#phase = 'done';
     this.line.turn = null;
     this.#stepper.close();
-    this.#cancelRetry?.();
     this.#leaveDesk?.();
     this.#hooks.done(this);
   }
