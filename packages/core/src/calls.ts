@@ -222,7 +222,8 @@ async function tryTake(
   const ended =
     wanted.mode === 'all' ? open.length === 0 : ends.length > 0 || open.length < wanted.tasks.size;
   if (!ended && needs.length === 0 && !over) return null;
-  const wants = ended && wanted.single ? ends : [...needs, ...ends];
+  // Of a child that was tried again there are several; the others come by mail.
+  const wants = ended && wanted.single ? ends.slice(-1) : [...needs, ...ends];
   const messages = take(tx, wants, takenBy(context, caller));
   return { messages, open, why: ended ? 'ended' : needs.length > 0 ? 'needs_you' : 'timeout' };
 }

@@ -150,7 +150,10 @@ export class Scheduler {
       const row = await tx.get('session', session);
       const task = row?.task && row.state === 'open' ? await tx.get('task', row.task) : undefined;
       const run = task?.run ? await tx.get('run', task.run) : undefined;
-      if (!task || !run || run.host !== null || run.retryAt !== null || run.paused) return;
+      if (!task || !run || run.retryAt !== null || run.paused) return;
+      // After a restart it may be this host's and not claimed again yet; with mail it goes before new work.
+      const waitsHere = run.host === this.#context.host && !this.#runs.has(task.id);
+      if (run.host !== null && !waitsHere) return;
       offerTask(tx, task, { continues: true });
     });
   }

@@ -158,7 +158,8 @@ export class WorkerRun implements Taker {
     if (!rows) return this.#leave();
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
     await this.#tell();
-    await this.#spendUsage();
+    // More may come during the commit, and be the last before the agent is gone.
+    while (line.usage.length > 0) await this.#spendUsage();
     if (line.failure) return this.#fault(line.failure);
     // What the turn did not take may not be counted as read when it ends.
     if (line.refused.length > 0) await this.#takeBack();
@@ -281,13 +282,16 @@ export class WorkerRun implements Taker {
     const messages = await this.#decideHeld((tx, run) => steerTurn(tx, run, keep));
     const { turn } = this.line;
     if (!messages || messages.length === 0 || turn === null) return;
-    const text = await turnText(this.#context.store, this.taskId, {
-      number: turn,
-      assignment: false,
-      resumed: false,
-      messages,
-    });
-    this.line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
+    const { store } = this.#context;
+    const steered = { number: turn, assignment: false, resumed: false, messages };
+    const text = await turnText(store, this.taskId, steered);
+    // A report that came meanwhile took them itself: they are not given a second time.
+    const rows = await Promise.all(messages.map(({ id }) => store.get('message', id)));
+    const still = messages.filter(({ taken }, i) => rows[i]?.doc.taken?.id === taken?.id);
+    if (still.length === messages.length)
+      return this.line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
+    this.line.refused.push(...still.map((message) => ({ message, seen: 'no' }) as const));
+    this.#stepper.poke();
   }
 
   async #takeBack(): Promise<void> {
