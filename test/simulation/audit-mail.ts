@@ -78,6 +78,14 @@ function auditNewMessage(auditor: Auditor, message: Message): void {
     `message ${message.id} was born dead for the open ${message.to}`,
   );
   if (message.kind !== 'inquiry' || !session?.task) return;
+  const asked = auditor.ledger
+    .mailOf(message.to)
+    .filter((other) => other.kind === 'inquiry' && other.state === 'queued');
+  auditor.check(
+    asked.length === 1,
+    'health',
+    `${message.to} is asked ${asked.length} times at once why it is silent`,
+  );
   const run = auditor.ledger.rows.task.get(session.task)?.run;
   auditor.check(run !== null, 'health', `an inquiry ${message.key} was sent to a task that has no open run`);
 }
@@ -114,7 +122,12 @@ function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delt
     `request ${after.id} went from ${before.state} to ${after.state}`,
   );
   if (before.movedAt !== after.movedAt) auditor.requestPassedOn(after);
-  if (before.state !== 'open' || after.kind === 'review' || (after.state !== 'answered' && after.state !== 'expired')) return;
+  if (
+    before.state !== 'open' ||
+    after.kind === 'review' ||
+    (after.state !== 'answered' && after.state !== 'expired')
+  )
+    return;
   const told = change.deltas.some(
     (delta) =>
       is(delta, 'message') &&

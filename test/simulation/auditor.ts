@@ -47,6 +47,7 @@ export class Auditor {
   /** Bumped whenever a host begins a new life: only then may the wall clock count for a request's age. */
   lives = 0;
   readonly #hooks: AuditorHooks;
+  readonly #turnSince = new Map<string, number>();
   readonly #moved = new Map<string, { at: number; lives: number }>();
 
   constructor(hooks: AuditorHooks) {
@@ -73,8 +74,25 @@ export class Auditor {
     this.#foldIn(durable);
     auditTasks(this, durable);
     auditMail(this, durable);
+    this.#auditPatience(durable);
     for (const delta of durable.deltas) if (is(delta, 'budget')) this.#auditBudget(delta);
     return durable;
+  }
+
+  /** HLT1: nobody is given up before the time, and never for a clock that jumped. */
+  #auditPatience({ facts }: Durable): void {
+    for (const fact of facts) {
+      if (fact.type === 'turn.opened' && fact.run) this.#turnSince.set(fact.run, this.#hooks.mono());
+      const gaveUp = fact.type === 'run.ended' && fact.data?.['cause'] === 'unresponsive';
+      if (!gaveUp || !fact.run) continue;
+      const waited = this.#hooks.mono() - (this.#turnSince.get(fact.run) ?? 0);
+      const { inquiryTimeoutMs } = this.settings.health;
+      this.check(
+        waited >= inquiryTimeoutMs,
+        'health',
+        `${fact.run} was given up after ${waited} ms, the limit is ${inquiryTimeoutMs}`,
+      );
+    }
   }
 
   requestMoved(id: string): void {

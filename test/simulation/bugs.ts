@@ -99,13 +99,17 @@ export const BUGS: readonly PlantedBug[] = [
     why: 'a message is given again without a word that it may have been seen',
   },
   {
-    name: 'await-resolves-twice',
+    name: 'await-takes-and-waits-on',
     invariant: 'ends',
     file: core('calls.ts'),
-    find: `    if (this.#answered) return;
-    try {`,
-    replace: `    try {`,
-    why: 'a call that has been answered takes more ends, which nobody gets',
+    find: `  if (!ended && needs.length === 0 && !over) return null;
+`,
+    replace: `  if (!ended && needs.length === 0 && !over) {
+    take(tx, ends, takenBy(context, caller));
+    return null;
+  }
+`,
+    why: 'a call that waits for all takes the first end and answers without it',
   },
   {
     name: 'second-attempt-is-a-duplicate',
@@ -227,11 +231,11 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'inquiry-repeated',
     invariant: 'health',
-    file: core('run-acts.ts'),
+    file: core('inquiry.ts'),
     find: `    key: \`inquiry:\${run.id}:\${run.turns}\`,
     kind: 'inquiry',
 `,
-    replace: `    key: \`inquiry:\${newId(context, 'msg')}\`,
+    replace: `    key: \`inquiry:\${context.random.id()}\`,
     kind: 'inquiry',
 `,
     why: 'the same silence is asked about again',
@@ -295,9 +299,10 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'lost-lease-ignored',
     invariant: 'one agent',
     file: core('scheduler.ts'),
-    find: `      if (this.#mayHaveLost()) await this.#fence(this.#runs.values());
+    find: `    return this.#context.clock.mono() - this.#lastRenewed >= LEASE.lastsMs - LEASE.renewEveryMs;
 `,
-    replace: '',
+    replace: `    return false;
+`,
     why: 'a host that cannot renew keeps its agents at work while another takes over',
   },
   {
@@ -429,9 +434,9 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'depth-off-by-one',
     invariant: 'limits',
     file: core('limits.ts'),
-    find: `  if (depth > maxDepth)
+    find: `  if (depth > max)
 `,
-    replace: `  if (depth > maxDepth + 1)
+    replace: `  if (depth > max + 1)
 `,
     why: 'a chain may be one deeper than the limit',
   },

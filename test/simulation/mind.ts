@@ -15,12 +15,14 @@ interface Got {
 export class Memory {
   readonly #world: World;
   readonly #owner: string;
+  readonly #session: string;
   readonly #ids = new Map<string, { unmarked: number }>();
   #fresh: string[] = [];
 
-  constructor(world: World, owner: string) {
+  constructor(world: World, owner: string, session: string) {
     this.#world = world;
     this.#owner = owner;
+    this.#session = session;
   }
 
   /** MBX3: of several copies all but one say that they may have been seen. Two under way may come in either order. */
@@ -44,7 +46,10 @@ export class Memory {
 
   /** It died. Whether its last input had been written is a matter of chance. */
   lose(): void {
-    for (const id of this.#fresh) this.#ids.delete(id);
+    for (const id of this.#fresh) {
+      this.#ids.delete(id);
+      this.#world.experienced.get(this.#session)?.delete(id);
+    }
     this.#fresh = [];
   }
 
@@ -75,13 +80,13 @@ export class Mind {
     this.task = task;
     this.isRoot = isRoot;
     this.history = world.chance.pick(world.options.histories) ?? 'tells';
-    this.memory = new Memory(world, `the agent of ${task}`);
-    this.appetite = world.chance.skewed(0, 6);
+    this.memory = new Memory(world, `the agent of ${task}`, session);
+    this.appetite = world.chance.skewed(0, 8);
   }
 
   /** A new process begins: with its history, or with an empty head. */
   wakeUp(resume: string | null): void {
-    if (resume === null) this.memory = new Memory(this.world, `the agent of ${this.task}`);
+    if (resume === null) this.memory = new Memory(this.world, `the agent of ${this.task}`, this.session);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type RequestId,
   type SessionId,
   type Task,
+  type TaskId,
 } from '@reveille/protocol';
 import { checkTaken, sawSpawned } from './acknowledged.ts';
 import type { Life } from './life.ts';
@@ -226,18 +227,32 @@ export class People {
         return void (await person.completeTask(open.id, 'done by hand'));
       case 'deploy':
         return void (await person.deployTask(open.id));
-      case 'message': {
-        const key = has('same_key') && chance.hit(0.5) ? { key: 'once' } : {};
-        const id = await person.sendMessage({ to: open.id, message: 'how is it going?', ...key });
-        return this.#world.check(
-          auditor.ledger.rows.message.has(id),
-          'durable',
-          () => `message ${id} was acknowledged and is not on disk`,
-        );
-      }
+      case 'message':
+        return this.#say(person, open.id);
       default:
         return;
     }
+  }
+
+  /** With a key the same words may be sent twice, and arrive once. */
+  async #say(person: Orchestrator, to: TaskId): Promise<void> {
+    const world = this.#world;
+    const key = world.has('same_key') ? { key: `once${world.chance.int(1, 3)}` } : {};
+    const send = async (): Promise<string> => {
+      const id = await person.sendMessage({ to, message: 'how is it going?', ...key });
+      const there = world.auditor.ledger.rows.message.has(id);
+      world.check(there, 'durable', () => `message ${id} was acknowledged and is not on disk`);
+      return id;
+    };
+    const [first, second] = await Promise.all(world.has('same_key') ? [send(), send()] : [send()]);
+    const same = second === undefined || first === second;
+    world.check(same, 'calls', () => `the same words with the same key are ${first} and ${second}`);
+  }
+
+  /** What has just failed is tried again, perhaps while its agent is still being stopped. */
+  async retrySoon(task: TaskId): Promise<void> {
+    const life = this.#world.anyLife();
+    if (life) await this.#try(life, 'retry', (person) => person.retryTask(task));
   }
 
   async #savePlan(life: Life, person: Orchestrator): Promise<void> {
@@ -335,7 +350,7 @@ export class People {
     if (!seat) {
       seat = {
         session,
-        memory: new Memory(this.#world, `whoever is at ${session}`),
+        memory: new Memory(this.#world, `whoever is at ${session}`, session),
         attachedTo: null,
         detach: null,
         attaching: null,
@@ -350,6 +365,7 @@ export class People {
     await this.attach(life, await this.#openSeat(life, 'chat'));
   }
 
+  /** Now and then the client sends the same call again before the first is answered. */
   async #chatSpawn(life: Life): Promise<void> {
     const world = this.#world;
     const seat = world.chance.pick([...this.seats.values()]);
@@ -361,8 +377,11 @@ export class People {
         key: `c${world.chance.int(1, 3)}`,
       },
     ];
-    const ids = await this.as(life, { kind: 'session', session: seat.session }).spawnSubtasks(inputs);
-    sawSpawned(world, seat.session, inputs)(ids);
+    const spawn = async (): Promise<void> => {
+      const ids = await this.as(life, { kind: 'session', session: seat.session }).spawnSubtasks(inputs);
+      sawSpawned(world, seat.session, inputs)(ids);
+    };
+    await Promise.all(world.has('same_key') ? [spawn(), spawn()] : [spawn()]);
   }
 
   async attach(life: Life, seat: Seat | undefined): Promise<void> {
@@ -388,12 +407,15 @@ export class People {
         life,
         `${seat.session} is given ${deliveries.map((delivery) => delivery.message.id).join(' ')}`,
       );
-      await world.timeline.sleep(world.chance.int(0, 20));
+      await world.timeline.sleep(
+        world.chance.hit(0.2) ? world.chance.int(100, 3_000) : world.chance.int(0, 20),
+      );
       if (life.dead) await new Promise(() => {});
       const breaks = world.strikes('broken_connection', 0.1)
         ? world.chance.pick(['before', 'after'] as const)
         : null;
       if (breaks !== 'before') for (const delivery of deliveries) world.took(seat.memory, delivery);
+      seat.memory.keep();
       if (!breaks) return;
       this.#unseat(seat);
       throw new Error('the connection of the chat broke');

@@ -156,6 +156,8 @@ export class Process implements Agent {
     const { world } = this;
     const ms = world.strikes('ignores_stop', 0.4) ? world.chance.int(500, 3_000) : world.chance.int(0, 20);
     await world.timeline.sleep(this.alive ? ms : 0);
+    // Asked to stop, it has the time to write its history.
+    if (this.alive) this.mind.memory.keep();
     if (this.alive) this.exit(`stopped: ${reason}`);
     if (this.born.dead) await new Promise(() => {});
   }
@@ -177,6 +179,7 @@ export class Process implements Agent {
   endTurn(lastWords: string, interrupted = false): void {
     const turn = this.turnOpen;
     if (turn === null || !this.alive) return;
+    if (!interrupted) this.mind.memory.keep();
     this.#leaveTurn();
     this.world.say(this.born, `${this.identity} ends turn ${turn}: ${lastWords}`);
     const event = { type: 'turn_ended', turn, lastWords, ...(interrupted ? { interrupted } : {}) } as const;

@@ -183,7 +183,7 @@ const DO: { readonly [D in Doing]: (agent: Process) => Promise<void> } = {
   ask: (agent) => notify(agent, 'question'),
   approval: (agent) => notify(agent, 'approval_request'),
   message: (agent) => sendMessage(agent),
-  usage: async (agent) => agent.world.use(agent, agent.world.chance.int(1, 30)),
+  usage: (agent) => use(agent),
   reserve: (agent) => reserve(agent),
 };
 
@@ -280,12 +280,21 @@ async function sendMessage(agent: Process): Promise<void> {
 
 async function reserve(agent: Process): Promise<void> {
   const { world } = agent;
-  const tokens = world.chance.int(1, 30);
+  const tokens = world.chance.int(1, 60);
   const id = `u${world.nextPid()}`;
   const { granted } = await agent.call('reserves', (to) => to.reserve(id, { tokens }));
-  if (!granted) return;
-  await agent.work(world.chance.int(1, 100));
+  // What is not used is given back when the run ends.
+  if (!granted || world.chance.hit(0.3)) return;
+  await agent.work(world.chance.int(1, 2_000));
   world.use(agent, world.chance.int(0, tokens), id);
+}
+
+/** Several reports of use, one right after the other, as backends send them. */
+async function use(agent: Process): Promise<void> {
+  for (let i = agent.world.chance.int(1, 4); i > 0; i--) {
+    agent.world.use(agent, agent.world.chance.int(1, 30));
+    await agent.work(agent.world.chance.int(0, 3));
+  }
 }
 
 async function answer(agent: Process): Promise<void> {

@@ -3,6 +3,7 @@ import { expand, type SimOptions } from './options.ts';
 import { People } from './people.ts';
 import { checkRest, unfinished } from './rest.ts';
 import { quiesce } from './timeline.ts';
+import { Watch } from './watch.ts';
 import { World, type Failure, type Host } from './world.ts';
 
 /** Far more than the longest pause the engine may make on purpose (five minutes for a rate limit). */
@@ -62,6 +63,7 @@ async function live(world: World): Promise<number> {
   scheduleDeeds(world, people);
   for (const host of world.hosts) scheduleFaults(world, host);
   let steps = 0;
+  const watch = new Watch(world);
   let restSince: number | null = null;
   let nextLook = 0;
   const { activeMs } = world.options;
@@ -70,6 +72,7 @@ async function live(world: World): Promise<number> {
     if (!world.quiet && now >= activeMs) beQuiet(world, people);
     if (!world.quiet || now < nextLook) continue;
     nextLook = now + 500;
+    watch.look();
     restSince = unfinished(world).length === 0 ? (restSince ?? now) : null;
     // A while longer: what is at rest must stay so.
     if (restSince !== null && now - restSince > 6_000) break;
@@ -93,6 +96,10 @@ async function live(world: World): Promise<number> {
 function scheduleDeeds(world: World, people: People): void {
   const { timeline, chance, options } = world;
   timeline.after(1, () => void people.savePlan());
+  world.onFailed = (task) => {
+    if (!world.quiet && world.has('retry') && chance.hit(0.5))
+      timeline.after(chance.int(0, 1_500), () => void people.retrySoon(task));
+  };
   const deeds = chance.int(2, 8 + Math.round(options.activeMs / 4_000));
   for (let i = 0; i < deeds; i++) timeline.after(chance.skewed(5, options.activeMs), () => void people.act());
 }
@@ -132,7 +139,7 @@ function scheduleFaults(world: World, host: Host): void {
     ['store_hangs', 'hangs'],
   ] as const) {
     often(fault, () => {
-      const ms = chance.pick([100, 2_000, 12_000, 30_000]) ?? 100;
+      const ms = chance.pick([100, 2_000, 12_000, 13_500, 30_000]) ?? 100;
       world.say(host.life, `its store ${state} for ${ms} ms`);
       host.store = state;
       timeline.after(ms, () => host.storeBack());

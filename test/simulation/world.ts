@@ -1,5 +1,5 @@
 import type { Change, Outcome, TurnInput } from '@reveille/core';
-import type { Delivery, Message as Mail, Task } from '@reveille/protocol';
+import type { Delivery, Fact, Message as Mail, Task, TaskId } from '@reveille/protocol';
 import { openMemory, type MemoryBackend } from '@reveille/stores';
 import { Auditor, type Invariant } from './auditor.ts';
 import { Chance } from './chance.ts';
@@ -44,7 +44,7 @@ export class Host {
   started(life: Life): void {
     this.#world.say(life, 'is up');
     this.#world.auditor.lives++;
-    this.govern(life);
+    life.after(this.#world.chance.int(0, 3_000), () => this.govern(life));
     this.#world.onUp(life);
   }
 
@@ -105,6 +105,7 @@ export class World {
   failure: Failure | null = null;
   onUp: (life: Life) => void = () => {};
   onCrash: (life: Life) => void = () => {};
+  onFailed: (task: TaskId) => void = () => {};
   readonly #trace: ((line: string) => void) | null;
   #ids = 0;
   #pids = 0;
@@ -178,15 +179,12 @@ export class World {
   }
 
   onDurable(change: Change, outcome: Outcome, life: Life): void {
-    const durable = this.auditor.durable(change, outcome, life.host.name);
-    for (const fact of durable.facts)
+    const { facts } = this.auditor.durable(change, outcome, life.host.name);
+    for (const fact of facts) {
       if (fact.type === 'run.ended' && fact.run) this.endedAt.set(fact.run, this.timeline.now);
-    if (this.#trace)
-      for (const fact of durable.facts)
-        this.say(
-          life,
-          `  ${fact.type} ${[fact.plan, fact.task, fact.run, fact.session, fact.request, ...(fact.messages ?? [])].filter(Boolean).join(' ')} ${fact.data ? JSON.stringify(fact.data) : ''}`,
-        );
+      if (fact.type === 'task.failed') this.onFailed(fact.task as TaskId);
+      if (this.#trace) this.say(life, `  ${describe(fact)}`);
+    }
   }
 
   /** A call of anybody to an engine. What it answers is looked at the moment it is given. */
@@ -222,7 +220,7 @@ export class World {
     for (const process of [...host.processes.values()]) {
       // An agent that was not yet recorded is tied to its parent and goes with it.
       const known = this.auditor.ledger.rows.run.get(process.spec.run)?.identity === process.identity;
-      if (known && this.strikes('agents_survive_crash', 0.5)) process.outlive(() => host.up);
+      if (known && this.strikes('agents_survive_crash', 0.5)) process.outlive(() => this.anyLife());
       else process.vanish('with its engine');
     }
     this.onCrash(life);
@@ -337,4 +335,10 @@ export class World {
         `${life.host.name} asks for ${max} new tasks while ${executing} agents are at work; the limit is ${concurrency}`,
     );
   }
+}
+
+function describe(fact: Fact): string {
+  const ids = [fact.plan, fact.task, fact.run, fact.session, fact.request, ...(fact.messages ?? [])];
+  const data = fact.data ? JSON.stringify(fact.data) : '';
+  return `${fact.type} ${ids.filter(Boolean).join(' ')} ${data}`;
 }

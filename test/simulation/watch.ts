@@ -1,0 +1,70 @@
+import type { Message, Task } from '@reveille/protocol';
+import type { World } from './world.ts';
+
+/** The sweep looks every 5 s; twice that and a little is too long. */
+const TOO_LONG_MS = 12_000;
+
+/**
+ * In the quiet phase nothing is in the way of anybody. So what could go on and does not is a failure long before
+ * everything has come to rest: mail for a worker that rests (WAK4), a ready task while there are free slots (LIM2).
+ */
+export class Watch {
+  readonly #world: World;
+  readonly #since = new Map<string, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  look(): void {
+    const world = this.#world;
+    const { rows } = world.auditor.ledger;
+    const stuck = new Map<string, string>();
+    if (world.hosts.every((host) => host.up && !host.up.stalled)) {
+      for (const message of rows.message.values()) {
+        if (message.state === 'queued' && this.#couldBeTaken(message))
+          stuck.set(
+            message.id,
+            `message ${message.id} (${message.kind}) waits for ${message.to}, which rests`,
+          );
+      }
+      if (this.#freeSlots()) {
+        for (const task of rows.task.values())
+          if (this.#couldStart(task))
+            stuck.set(task.id, `task ${task.id} is ready, and there are free slots`);
+      }
+    }
+    for (const id of this.#since.keys()) if (!stuck.has(id)) this.#since.delete(id);
+    for (const [id, what] of stuck) {
+      const since = this.#since.get(id) ?? world.timeline.now;
+      this.#since.set(id, since);
+      const ms = world.timeline.now - since;
+      world.check(ms < TOO_LONG_MS, 'liveness', () => `${what}, for ${ms} ms`);
+    }
+  }
+
+  #couldBeTaken(message: Message): boolean {
+    const { rows } = this.#world.auditor.ledger;
+    const session = rows.session.get(message.to);
+    const task = session?.task ? rows.task.get(session.task) : undefined;
+    const run = task?.run ? rows.run.get(task.run) : undefined;
+    if (!run || !task) return false;
+    return run.turn === null && !run.paused && run.retryAt === null && task.cancelling === null;
+  }
+
+  #couldStart(task: Task): boolean {
+    const plan = task.plan ? this.#world.auditor.ledger.rows.plan.get(task.plan) : null;
+    return task.state === 'ready' && (!plan || plan.state === 'active');
+  }
+
+  /** Somewhere fewer agents are at work than the host allows; one that waits in a call is not at work. */
+  #freeSlots(): boolean {
+    const { hosts, options } = this.#world;
+    return hosts.some((host) => {
+      const busy = [...host.processes.values()].filter(
+        (process) => process.turnOpen !== null && process.blocked === 0,
+      );
+      return busy.length < options.settings.concurrency;
+    });
+  }
+}
