@@ -100,8 +100,7 @@ class Lives {
     const { code, signal, stderr } = await victim.ended;
     over.abort();
     const forced = await killing;
-    const name =
-      kill.how === 'point' && !forced ? kill.point : kill.how === 'signal' ? kill.signal : 'random';
+    const name = nameOf(kill, forced);
     this.#kills.set(name, (this.#kills.get(name) ?? 0) + 1);
     const cycle = `life ${this.#life}, ${describeKill(kill)}`;
     const orderly = kill.how === 'signal' ? code === 0 : signal === 'SIGKILL';

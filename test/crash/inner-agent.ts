@@ -1,14 +1,8 @@
-import {
-  isReveilleError,
-  isStoreError,
-  type Delivery,
-  type Orchestrator,
-  type TaskId,
-} from '@reveille/protocol';
+import { isReveilleError, type Delivery, type Orchestrator, type TaskId } from '@reveille/protocol';
 import type { Agent, Executor, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { assignmentOf, letterOf, lettersIn, type Letter } from './letters.ts';
 import { ROLES } from './roles.ts';
-import { childrenIn, type World } from './world.ts';
+import { childrenIn, patiently, type World } from './world.ts';
 
 /** Thrown into a role whose agent was stopped. */
 const GONE = new Error('the agent is gone');
@@ -111,21 +105,15 @@ export class InnerAgent implements Agent {
     if (this.signal.aborted) throw GONE;
   }
 
-  /** A call that a full or failing store could not take is made again, as a model would. */
   async call<T>(act: (orchestrator: Orchestrator) => Promise<T>): Promise<T> {
-    for (;;) {
+    return patiently(async () => {
       if (this.signal.aborted) throw GONE;
       this.#world.point('before-call');
-      try {
-        const answer = await act(this.#orchestrator);
-        this.#world.point('before-answer');
-        if (this.signal.aborted) throw GONE;
-        return answer;
-      } catch (error) {
-        if (!isStoreError(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    }
+      const answer = await act(this.#orchestrator);
+      this.#world.point('before-answer');
+      if (this.signal.aborted) throw GONE;
+      return answer;
+    });
   }
 
   crash(): never {

@@ -6,8 +6,13 @@ import type { Point } from './points.ts';
 type Reach = (name: Point) => void;
 
 /** Puts crash points around what the engine does to the world. The ports behave as before. */
-export function instrument({ store, dispatch, close }: Backend, point: Reach): Backend {
-  return { store: withPoints(store, point), dispatch: claimsWithPoints(dispatch, point), close };
+export function instrument(backend: Backend, point: Reach): Backend {
+  const { store, dispatch } = backend;
+  return {
+    store: withPoints(store, point),
+    dispatch: claimsWithPoints(dispatch, point),
+    close: () => backend.close(),
+  };
 }
 
 function withPoints(store: Store, point: Reach): Store {

@@ -6,7 +6,7 @@ import { isReveilleError, type Orchestrator, type RequestId, type TaskId } from 
 import type { Agent, Executor, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { assignmentOf, letterOf, lettersIn, type Letter } from './letters.ts';
 import { birth, endGroup, formatIdentity, parseIdentity, signalGroup } from './processes.ts';
-import { childInput, childrenIn, type World } from './world.ts';
+import { childInput, childrenIn, patiently, type World } from './world.ts';
 
 const AGENT = join(import.meta.dirname, 'agent.sh');
 const KILL_AFTER_MS = 30;
@@ -29,6 +29,7 @@ class ProcessAgent implements Agent {
   readonly #orchestrator: Orchestrator;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
+  readonly #closed: Promise<unknown>;
   #stopped = false;
 
   constructor(spec: StartSpec, world: World, stubborn: boolean) {
@@ -37,11 +38,12 @@ class ProcessAgent implements Agent {
     this.#orchestrator = world.orchestratorOf(spec);
     this.#child = spawn('/bin/sh', argumentsOf(spec, world, stubborn), {
       detached: true,
-      stdio: ['pipe', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', 'ignore'],
     });
     this.#exited = once(this.#child, 'exit').then(() =>
       this.#spec.report({ type: 'exited', detail: 'its process is gone' }),
     );
+    this.#closed = once(this.#child, 'close');
     // It may be gone before the last line reached it; that it is gone is said by `exit`.
     this.#child.stdin?.on('error', () => {});
     const { pid } = this.#child;
@@ -75,13 +77,16 @@ class ProcessAgent implements Agent {
   async stop(): Promise<void> {
     this.#stopped = true;
     const { pid, exitCode, signalCode } = this.#child;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    signalGroup(pid, 'SIGTERM');
-    const kill = setTimeout(() => signalGroup(pid, 'SIGKILL'), KILL_AFTER_MS);
-    await this.#exited;
-    clearTimeout(kill);
-    // Its group may have members that it left behind.
+    if (pid === undefined) return;
+    if (exitCode === null && signalCode === null) {
+      signalGroup(pid, 'SIGTERM');
+      const kill = setTimeout(() => signalGroup(pid, 'SIGKILL'), KILL_AFTER_MS);
+      await this.#exited;
+      clearTimeout(kill);
+    }
+    // Its group may have members that it left behind, and they hold its end of the pipes.
     signalGroup(pid, 'SIGKILL');
+    await this.#closed;
   }
 
   async #hear(line: string): Promise<void> {
@@ -91,7 +96,7 @@ class ProcessAgent implements Agent {
     if (word === 'end') this.#spec.report({ type: 'turn_ended', turn: Number(words[0]), lastWords: '' });
     if (word !== 'call') return;
     this.#world.point('before-call');
-    const reply = await this.#answer(words).catch(refusal);
+    const reply = await patiently(() => this.#answer(words)).catch(refusal);
     if (this.#stopped) return;
     this.#world.point('before-answer');
     this.#write(`reply ${reply}`);

@@ -14,10 +14,11 @@ import { Workload } from './workload.ts';
 import { chanceFrom, type World } from './world.ts';
 
 /**
- * The process that is killed: `victim.ts <folder> <life> <seed> [finish]`, with CRASH_AT=point:n to have it kill itself.
- * The engine, the SQLite file and the processes are real. It says `first` on stdout at its first effect. SIGTERM and
- * SIGINT end it in order; with `finish` it ends when all that was begun has. Either way the event loop must run dry by
- * itself: nothing here calls process.exit.
+ * The process that is killed: `victim.ts <folder> <life> <seed> [finish | round]`, with CRASH_AT=point:n to have it kill
+ * itself, SCHEMA=n for a database of that version, DATABASE=path for one that is not in the folder. The engine, the
+ * SQLite file and the processes are real. It says `first` on stdout at its first effect. SIGTERM and SIGINT end it in
+ * order; with `finish` it ends when all that was begun has, with `round` it begins one. Either way the event loop must
+ * run dry by itself: nothing here calls process.exit. Its last word is `stopped` and what the process still holds.
  */
 const [folder = '', life = '1', seed = '1', mode] = process.argv.slice(2);
 if (folder !== 'warm-up') await main();
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
   const clock = systemClock();
   point('before-open');
   const schema = Number(process.env['SCHEMA'] ?? '1');
-  const path = join(folder, 'reveille.db');
+  const path = process.env['DATABASE'] ?? join(folder, 'reveille.db');
   const backend = instrument(
     await openSqlite({ path, clock, crashPoint: point, migrations: migrationsWithPoints(schema, point) }),
     point,
@@ -64,13 +65,16 @@ async function main(): Promise<void> {
   process.once('SIGTERM', stop).once('SIGINT', stop);
   await engine.start();
   point('recovered');
-  await workload.run({ finish: mode === 'finish' });
+  await workload.run({ rounds: mode === 'finish' ? 0 : mode === 'round' ? 1 : Infinity });
   const stopping = engine.stop();
   await later(0);
   point('stopping');
   await stopping;
   await backend.close();
   process.off('SIGTERM', stop).off('SIGINT', stop);
+  // A process that has ended gives its handle back in the next round of the event loop.
+  await later(0);
+  writeSync(1, `stopped ${process.getActiveResourcesInfo().join(' ')}\n`);
 }
 
 function executorsOf(world: World) {

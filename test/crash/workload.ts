@@ -2,7 +2,7 @@ import { isReveilleError, type Delivery, type Orchestrator, type SessionId } fro
 import type { Engine, Store } from '@reveille/core';
 import { receiverWithPoints } from './instrument.ts';
 import { letterOf } from './letters.ts';
-import { chanceFrom, childInput, type World } from './world.ts';
+import { chanceFrom, childInput, patiently, type World } from './world.ts';
 
 const LOOK_EVERY_MS = 20;
 const CHAT = 'the chat';
@@ -27,16 +27,18 @@ export class Workload {
     this.#person = engine.as({ kind: 'person', name: 'tester' });
   }
 
-  /** Rounds until it is stopped or, with `finish`, until all that was begun has ended. */
-  async run(options: { finish: boolean }): Promise<void> {
-    this.#chat = await this.#openChat();
-    while (!this.#over) {
-      const idle = await this.#look(options.finish);
-      if (idle && options.finish) break;
+  /** Begins so many rounds, one after the other, and returns when all has ended, or it is stopped. */
+  async run({ rounds }: { rounds: number }): Promise<void> {
+    const chat = (this.#chat = await this.#openChat());
+    for (let left = rounds; !this.#over;) {
+      const idle = await patiently(() => this.#look());
+      if (idle && left === 0) break;
+      if (idle) await this.#begin();
+      if (idle) left--;
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
     // The last call of the chat shows that it has what the one before it was answered with.
-    if (!this.#over) await this.#chat.calls.checkUpdates();
+    if (!this.#over) await patiently(() => chat.calls.checkUpdates());
     for (const detach of this.#attached.values()) await detach();
   }
 
@@ -45,19 +47,19 @@ export class Workload {
   }
 
   /** Keeps the round going; true if there is nothing open. */
-  async #look(finish: boolean): Promise<boolean> {
+  async #look(): Promise<boolean> {
     const plans = await this.#person.listPlans();
     for (const plan of plans) await this.#attach(plan.owner);
     const draft = plans.find((plan) => plan.state === 'draft');
     if (draft) await this.#person.startPlan(draft.id);
     const open = await this.#engine.context.store.find('task', { list: 'open', equal: [1] });
-    if (draft || open.length > 0 || plans.some((plan) => plan.state === 'active')) return false;
-    if (!finish) await this.#begin(plans.length + 1);
-    return true;
+    return !draft && open.length === 0 && !plans.some((plan) => plan.state === 'active');
   }
 
-  async #begin(round: number): Promise<void> {
-    const { plan } = await this.#person.savePlan(roundPlan(this.#seed, round), { start: true });
+  async #begin(): Promise<void> {
+    const round = (await this.#person.listPlans()).length + 1;
+    const input = roundPlan(this.#seed, round);
+    const { plan } = await patiently(() => this.#person.savePlan(input, { start: true }));
     this.#world.effects.note(plan.owner, 'ack', 'plan', plan.id);
     if (this.#chat) await this.#delegate(this.#chat, round);
   }
@@ -69,10 +71,11 @@ export class Workload {
       this.#world.effects.note(chat.session, 'ack', 'spawn', key, task);
     for (const child of [`${backend(chance)}:leaf`, `${remembering(chance)}:asker`]) {
       const input = childInput(child, `r${round}-${child}`);
-      noted(input.key, (await chat.calls.spawnSubtask(input, { blocking: false })).task);
+      noted(input.key, (await patiently(() => chat.calls.spawnSubtask(input, { blocking: false }))).task);
     }
     const input = childInput(`${backend(chance)}:leaf`, `r${round}-last`);
-    const waiting = chat.calls.spawnSubtask(input, { patienceMs: 5_000 }).then((result) => {
+    const wait = () => chat.calls.spawnSubtask(input, { patienceMs: 5_000 });
+    const waiting = patiently(wait).then((result) => {
       noted(input.key, result.task);
       if (result.state === 'ended' && result.delivery) this.#note(chat.session, 'call', [result.delivery]);
     });
@@ -117,7 +120,7 @@ async function findChat(store: Store): Promise<SessionId | undefined> {
 
 async function answer(calls: Orchestrator, request: `req_${string}`): Promise<void> {
   try {
-    await calls.answer({ request, answer: 'this one' });
+    await patiently(() => calls.answer({ request, answer: 'this one' }));
   } catch (error) {
     if (!isReveilleError(error, 'already_answered')) throw error;
   }

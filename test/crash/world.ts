@@ -1,4 +1,4 @@
-import type { Orchestrator } from '@reveille/protocol';
+import { isStoreError, type Orchestrator } from '@reveille/protocol';
 import type { StartSpec } from '@reveille/core';
 import type { Effects } from './effects.ts';
 import type { Locks } from './locks.ts';
@@ -39,4 +39,16 @@ export function childInput(child: string, key: string): { agentType: string; pro
   const [agentType = '', grandchildren = ''] = child.split('/');
   const orders = grandchildren === '' ? 'do it' : `have it done by: ${grandchildren.replaceAll(',', ' ')}`;
   return { agentType, prompt: `${key} ${orders}`, key };
+}
+
+/** Makes a call again that a full or failing store could not take, as whoever wants something done would. */
+export async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
 }
