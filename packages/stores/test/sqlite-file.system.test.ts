@@ -112,6 +112,15 @@ describe('sqlite, the file', () => {
     });
   });
 
+  it.runIf(process.platform === 'linux')('[STO22] says at once that nothing can be made there', async () => {
+    await expect(
+      openSqlite({ path: '/proc/reveille/folder/db', clock: new FakeClock() }),
+    ).rejects.toMatchObject({
+      code: 'store_failed',
+      message: expect.stringContaining('cannot be used'),
+    });
+  });
+
   it('[STO22] makes the folder it is to lie in', async () => {
     const backend = await open({ path: join(folder, 'a', 'b', 'reveille.db') });
     expect((await backend.store.commit(insert('task_1'))).committed).toBe(true);

@@ -37,10 +37,25 @@ export function closeFile(db: DatabaseSync): void {
   db.close();
 }
 
+/** Step by step: Node's own recursive way never returns where nothing can be created, as in /proc. */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) return;
+  const above = dirname(folder);
+  if (above !== folder) makeFolder(above);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process may have made it in between.
+    if (!isFolder(folder)) throw error;
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
 /** Makes the folder, and says how large the file is that lies there already. */
 function prepareFolder(path: string): number {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found?.isDirectory()) return found?.size ?? 0;
   } catch (error) {

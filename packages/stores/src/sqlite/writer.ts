@@ -25,7 +25,7 @@ export interface WriterOptions {
  * A turn of the event loop can be long when a thousand calls come at once; a commit costs a fraction of this, and
  * nobody waits for the whole turn.
  */
-const LONGEST_BATCH_MS = 2;
+const LONGEST_BATCH_MS = 5;
 
 /**
  * Group commit. A change is checked and applied to the cached rows when it comes. The first one opens a batch; all that
