@@ -27,7 +27,8 @@ function derivedState(plan: Plan, counts: Record<string, number>): PlanState {
   if (open > 0) return plan.state === 'paused' ? 'paused' : 'active';
   const total = TASK_STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   if ((counts['completed'] ?? 0) === total) return 'completed';
-  return plan.cancelling === null ? 'failed' : 'cancelled';
+  // One that was cancelled stays so until something of it can run again.
+  return plan.cancelling === null && plan.state !== 'cancelled' ? 'failed' : 'cancelled';
 }
 
 function reason(plan: Plan, state: PlanState, counts: Record<string, number>): string {

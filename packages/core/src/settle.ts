@@ -8,7 +8,7 @@ import {
   type TaskState,
 } from '@reveille/protocol';
 import { release } from './budget.ts';
-import type { Context } from './context.ts';
+import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
 import { closeRequests, openRequest } from './requests.ts';
@@ -92,7 +92,8 @@ async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null):
   }
   await enqueue(tx, context, {
     to: task.owner,
-    key: run ? `end:${run.id}` : `end:${task.id}:${task.attempts}:${tx.now}`,
+    // Without a run nothing but the state of the task keeps it from ending twice, and it may be tried again at once.
+    key: run ? `end:${run.id}` : `end:${task.id}:${newId(context, 'msg')}`,
     kind: 'end',
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
     task: task.id,
