@@ -210,6 +210,16 @@ describe('the states of a plan', () => {
     expect((await world.person.cancelPlan(draft.plan.id)).state).toBe('cancelled');
   });
 
+  test('[PLN2] a cancelled plan stays cancelled while nothing of it can run', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [], b: ['a'] });
+    await world.person.cancelPlan(plan.id);
+    await quiet();
+    await world.person.retryTask((await world.task('b')).task.id);
+    expect(await world.state('b')).toBe('blocked');
+    expect((await world.person.getPlan(plan.id)).plan.state).toBe('cancelled');
+  });
+
   test('[PLN2] states say why and since when', async () => {
     await using world = await start();
     const { plan } = await world.plan({ a: [], b: ['a'] });

@@ -181,6 +181,16 @@ describe('the operations, in every state', () => {
   });
 });
 
+test('[PLN2][MBX3] cancelled before it began, retried and cancelled again in the same moment: two ends, both told', async () => {
+  await using world = await start();
+  const { plan, tasks } = await world.person.savePlan({ name: 'p', tasks: [{ id: 'a', prompt: 'x' }] });
+  const { id } = tasks[0]!.task;
+  await world.person.cancelTask(id);
+  await world.person.retryTask(id);
+  await world.person.cancelTask(id);
+  expect(await world.mail(plan.owner, 'end')).toHaveLength(2);
+});
+
 describe('review', () => {
   test('[PLN8] a task that asks for review is not completed before it is approved', async () => {
     await using world = await start();
