@@ -52,7 +52,10 @@ export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun
     if (task && last && leftAlive(context, last) !== null) return { kind: 'reap', task, run: last };
     return forget(tx, id);
   }
-  if (task.run) return goOn(tx, context, task, await tx.need('run', task.run));
+  if (task.run) {
+    const run = await tx.need('run', task.run);
+    return (await isAnothers(context, run)) ? { kind: 'nothing' } : goOn(tx, context, task, run);
+  }
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
   if (!mayStart(plan, task)) return forget(tx, id);
   const queued = await queuedMessages(tx, task.session);
@@ -76,6 +79,15 @@ export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun
  */
 const leftAlive = (context: Context, run: Run): string | null =>
   run.host === context.host ? run.identity : null;
+
+/**
+ * Another host has the run on record, and the lease that was claimed for it here may be gone: dropped by a pause, and
+ * claimed there when it was offered again. If it goes after this look, that host's beginning makes this one conflict.
+ */
+async function isAnothers({ host, dispatch }: Context, run: Run): Promise<boolean> {
+  if (run.host === null || run.host === host) return false;
+  return (await dispatch.renew({ host, tasks: [run.task] })).length > 0;
+}
 
 function forget(tx: Tx, id: TaskId): Begun {
   tx.drop(id);
