@@ -39,7 +39,7 @@ export class AgentLine {
   constructor(context: Context, poke: () => void) {
     this.#context = context;
     this.#poke = poke;
-    this.vitals = new Vitals(context.clock.mono());
+    this.vitals = new Vitals(context.awake.ms);
   }
 
   /** Starts the agent, once; that it could not be is a failure of it like any other. */
@@ -64,8 +64,8 @@ export class AgentLine {
 
   #hear(event: ExecutorEvent): void {
     if (!this.#open) return;
-    const { clock, settings } = this.#context;
-    this.alerts.push(...this.vitals.hear(event, clock.mono(), settings));
+    const { awake, settings } = this.#context;
+    this.alerts.push(...this.vitals.hear(event, awake.ms, settings));
     switch (event.type) {
       case 'started':
         if (event.identity !== null || event.resume !== null) this.started = event;
@@ -106,7 +106,7 @@ export class AgentLine {
 
   /** A call arrived from the agent: whatever it had been given before, it has. */
   sign(): void {
-    this.vitals.lastSign = this.#context.clock.mono();
+    this.vitals.lastSign = this.#context.awake.ms;
     this.vitals.alive = true;
     if (this.hands.size === 0) return;
     this.#prove();
@@ -138,7 +138,7 @@ export class AgentLine {
     this.hands.clear();
     this.proven = [];
     for (const id of input.given) this.hands.add(id);
-    this.vitals.turnOpened(this.#context.clock.mono());
+    this.vitals.turnOpened(this.#context.awake.ms);
     this.#agent?.turn(input);
   }
 
@@ -147,7 +147,7 @@ export class AgentLine {
     this.turnEnd = null;
     this.hands.clear();
     this.proven = [];
-    this.vitals.turnEnded(this.#context.clock.mono());
+    this.vitals.turnEnded(this.#context.awake.ms);
   }
 
   /** Offers mail to the open turn. One that does not say in time whether it took it may have. */

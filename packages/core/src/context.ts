@@ -1,4 +1,5 @@
 import type { Id, IdPrefix, SessionId } from '@reveille/protocol';
+import type { Awake } from './awake.ts';
 import type { Clock, Random } from './ports/clock.ts';
 import type { Dispatch } from './ports/dispatch.ts';
 import type { Agents, Executors, Workspaces } from './ports/executor.ts';
@@ -24,6 +25,7 @@ export interface Ports {
 export interface Context extends Ports {
   readonly gate: Gate;
   readonly retries: Retries;
+  readonly awake: Awake;
   /** Called after a commit, with the sessions that have something to look at. A hint: it may be lost. */
   readonly wake: (sessions: Iterable<SessionId>) => void;
 }

@@ -1,5 +1,6 @@
 import { type Caller, type Orchestrator, type Request, type SessionId } from '@reveille/protocol';
 import { Gate, Retries, type Context, type Ports } from './context.ts';
+import { Awake } from './awake.ts';
 import { decide } from './decide.ts';
 import { Host } from './host.ts';
 import { deliveredMessages, giveBack } from './mailbox.ts';
@@ -35,7 +36,8 @@ export class Engine {
       if (this.#stopped) return;
       for (const session of sessions) mailroom.wake(session);
     };
-    this.context = { ...ports, gate: new Gate(), retries: new Retries(ports.clock), wake };
+    const { clock } = ports;
+    this.context = { ...ports, gate: new Gate(), retries: new Retries(clock), awake: new Awake(clock), wake };
     this.host = new Host(this.context, mailroom);
   }
 
@@ -76,6 +78,7 @@ export class Engine {
 
   #tick(): void {
     this.#schedule();
+    this.context.awake.look();
     this.#ticks++;
     this.host.scheduler.tick();
     if ((this.#ticks * TICK_MS) % LEASE.renewEveryMs === 0) void this.host.scheduler.renew();
@@ -113,7 +116,7 @@ export class Engine {
 
   /** On the monotonic clock since it was first seen; the wall clock counts only for what an earlier life left (HLT4). */
   #openFor(request: Request, key: string, first: boolean): number {
-    const mono = this.context.clock.mono();
+    const mono = this.context.awake.ms;
     const since = this.#requestsSeen.get(key);
     if (since !== undefined) return mono - since;
     const before = first ? Math.max(0, this.context.clock.now() - request.movedAt) : 0;

@@ -12,7 +12,7 @@ type Act = (tx: Tx, run: Run, task: Task) => Promise<void>;
 /** Whether it is time to look into a silence: cheap, for ten thousand workers at every tick. */
 export function silenceDue(context: Context, vitals: Vitals): boolean {
   const { inactiveAfterMs, graceMs, inquiryTimeoutMs } = context.settings.health;
-  const mono = context.clock.mono();
+  const mono = context.awake.ms;
   if (vitals.turnSince === null) return mono - vitals.restSince >= inactiveAfterMs + graceMs;
   return !vitals.alive && mono - vitals.turnSince >= inquiryTimeoutMs;
 }
@@ -20,8 +20,8 @@ export function silenceDue(context: Context, vitals: Vitals): boolean {
 /**
  * Idle is not done (HLT1). A worker that rests without reason is asked after a while why; one that was asked and
  * gives no sign at all is given up: an agent's child fails, so that its parent hears; a person's or a plan's task
- * stays, and goes to the inbox. All times are of the monotonic clock, so a clock that jumps or a laptop that sleeps
- * makes nobody unresponsive.
+ * stays, and goes to the inbox. All times are of being awake, so a clock that jumps or a laptop that sleeps makes nobody
+ * unresponsive.
  */
 export async function watchSilence(
   context: Context,
@@ -32,7 +32,7 @@ export async function watchSilence(
     await decideHeld((tx, run, task) => unresponsive(tx, context, run, task));
     return;
   }
-  vitals.restSince = context.clock.mono();
+  vitals.restSince = context.awake.ms;
   await decideHeld(async (tx, run, task) => {
     if (!run.turn && run.turns > 0 && !(await waitReason(tx, task, run)))
       await inquire(tx, context, task, run);

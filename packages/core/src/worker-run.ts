@@ -114,11 +114,11 @@ export class WorkerRun implements Taker {
   }
 
   tick(): void {
-    const { clock, settings } = this.#context;
+    const { awake, settings } = this.#context;
     const line = this.line;
     // Whoever waits in a call of ours cannot give a sign.
-    if (this.#blockedCalls > 0) line.vitals.lastSign = clock.mono();
-    line.alerts.push(...line.vitals.due(clock.mono(), settings));
+    if (this.#blockedCalls > 0) line.vitals.lastSign = awake.ms;
+    line.alerts.push(...line.vitals.due(awake.ms, settings));
     const over = this.#wall?.over;
     if (over) line.failure ??= { class: 'limit', message: over };
     if (line.alerts.length > 0 || line.failure || silenceDue(this.#context, line.vitals))
