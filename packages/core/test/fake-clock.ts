@@ -33,7 +33,7 @@ export class FakeClock implements Clock {
   async advance(ms: number): Promise<void> {
     const end = this.#mono + ms;
     for (let next = this.#next(end); next; next = this.#next(end)) {
-      this.#pass(next.at - this.#mono);
+      this.#pass(Math.max(0, next.at - this.#mono));
       this.#timers.delete(next);
       next.fire();
       await quiet();
@@ -45,6 +45,12 @@ export class FakeClock implements Clock {
   /** Somebody set the wall clock, or the machine slept: no monotonic time has passed. */
   jump(ms: number): void {
     this.#wall += ms;
+  }
+
+  /** The machine stood still, and its monotonic clock counts that: whatever was due meanwhile is due now. */
+  async stall(ms: number): Promise<void> {
+    this.#pass(ms);
+    await this.advance(0);
   }
 
   /** The same time for another process, which has timers of its own. */

@@ -327,6 +327,31 @@ describe('time', () => {
     expect(await world.mail(plan.owner, 'error')).toHaveLength(1);
   });
 
+  test('[HLT4] a machine that stood still for hours makes nobody unresponsive or stuck, and no request old', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    for (const name of ['asked', 'thinking', 'asking']) await parent.spawns(name);
+    await world.worker('asked').ends('asked why it is silent');
+    await world.worker('asking').asks('hm?');
+    await world.worker('asking').ends();
+    await world.advance(2_000);
+    for (let night = 0; night < 3; night++) {
+      await world.clock.stall(8 * 3_600_000);
+      await world.advance(3_000);
+    }
+    expect(await world.states('parent', 'asked', 'thinking', 'asking')).toEqual([
+      'running',
+      'running',
+      'running',
+      'waiting',
+    ]);
+    expect((await world.events()).filter((event) => event.type.startsWith('health'))).toEqual([]);
+    expect((await world.events('request.moved')).length).toBe(0);
+    await world.worker('asked').reports('good morning');
+    expect(await world.state('asked')).toBe('completed');
+  });
+
   test('[HLT4] a clock that jumps makes nobody silent, stuck or late, and no request old', async () => {
     await using world = await start();
     await world.plan({ a: [], asks: [], backoff: [] });
