@@ -113,7 +113,7 @@ export async function measureL(): Promise<Measure[]> {
   limit.commits(200);
   const idle = await latencies(400, false);
   const bare = limit.commits(400);
-  const loaded = await latencies(400, true);
+  const loaded = await latencies(150, true);
   const line = (
     name: string,
     what: string,

@@ -65,8 +65,9 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
     lists: { byKind: { equal: ['kind'], order: 'id' } },
   },
   run: {
-    columns: { open: (r) => (r.state === 'open' ? 1 : null) },
-    lists: { open: { equal: ['open'], order: 'id' } },
+    // Found by its task; what is open is known to dispatch.
+    columns: {},
+    lists: {},
   },
   message: {
     columns: {
