@@ -31,7 +31,7 @@ describe('what somebody sees whose database cannot be used', { timeout: 30_000 }
   });
 
   function start(database = path): Running {
-    const program = startProgram('program.ts', [database]);
+    const program = startProgram('program', [database]);
     running.push(program);
     return program;
   }
@@ -112,7 +112,7 @@ describe('what somebody sees whose database cannot be used', { timeout: 30_000 }
   test('[STO24] a database of a newer version, until that version is used again', async () => {
     await stop(await upped(start()));
     const env = { SCHEMA: '2' };
-    const newer = startProgram('victim.ts', [folder, '1', '1', 'finish'], { env });
+    const newer = startProgram('victim', [folder, '1', '1', 'finish'], { env });
     running.push(newer);
     expect(await newer.ended).toMatchObject({ code: 0 });
     expect(existsSync(`${path}.v1.backup`)).toBe(true);
@@ -120,7 +120,7 @@ describe('what somebody sees whose database cannot be used', { timeout: 30_000 }
       await start().ended,
       /written by a newer version of Reveille \(schema 2; this one knows 1\)\. Use that version/,
     );
-    const again = startProgram('victim.ts', [folder, '2', '1', 'finish'], { env });
+    const again = startProgram('victim', [folder, '2', '1', 'finish'], { env });
     running.push(again);
     expect(await again.ended).toMatchObject({ code: 0 });
   });
@@ -128,10 +128,10 @@ describe('what somebody sees whose database cannot be used', { timeout: 30_000 }
   test('[STO24] killed while it brings a file forward: the next start does it, and nothing is lost', async () => {
     await stop(await upped(start()));
     const env = { SCHEMA: '3', CRASH_AT: 'migrating:2' };
-    const killed = startProgram('victim.ts', [folder, '1', '1', 'finish'], { env });
+    const killed = startProgram('victim', [folder, '1', '1', 'finish'], { env });
     running.push(killed);
     expect((await killed.ended).code).toBe(null);
-    const next = startProgram('victim.ts', [folder, '2', '1', 'finish'], { env: { SCHEMA: '3' } });
+    const next = startProgram('victim', [folder, '2', '1', 'finish'], { env: { SCHEMA: '3' } });
     running.push(next);
     expect(await next.ended).toMatchObject({ code: 0 });
     expect(sessionsIn(path)).toBe(2);

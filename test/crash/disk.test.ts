@@ -58,7 +58,7 @@ describe('a disk that is full for a while', () => {
       mkdirSync(disk);
       const env = { DATABASE: join(disk, 'reveille.db'), BALLAST: join(disk, 'ballast') };
       const prefix = [...(mounts ?? []), 'sh', '-c', ON_SMALL_DISK, 'sh', disk, folder];
-      const { child, up, ended } = (running = startProgram('disk-victim.ts', [folder, '1', '5', 'round'], {
+      const { child, up, ended } = (running = startProgram('disk-victim', [folder, '1', '5', 'round'], {
         env,
         prefix,
       }));

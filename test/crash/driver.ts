@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { checkAfterKill, checkAtEnd, type Problem } from './checks.ts';
 import { chooseKill, describeKill, type Kill } from './kills.ts';
 import { livingIn } from './processes.ts';
@@ -14,8 +15,7 @@ import { chanceFrom } from './world.ts';
 const POINT_WITHIN_MS = 400;
 /** With nobody to kill it, all that was begun ends within this. A lost wake-up would take the sweep: 5 s. */
 const FINISH_WITHIN_MS = 20_000;
-const SLOW_MS = 5_000;
-const VICTIM = join(import.meta.dirname, 'victim.ts');
+const VICTIM = fileURLToPath(new URL('./victim.ts', import.meta.url));
 
 export interface WorldOptions {
   readonly seed: number;
@@ -85,12 +85,8 @@ class Lives {
     }
     const finishMs = this.#problems.length === 0 ? await this.#finish() : 0;
     const tasks = takeSnapshot(this.#folder)?.tasks.size ?? 0;
-    const { kills, firstEffectMs, problems } = {
-      kills: this.#kills,
-      firstEffectMs: this.#firstEffectMs,
-      problems: this.#problems,
-    };
-    return { seed, cycles, kills, problems, firstEffectMs, finishMs, tasks };
+    const found = { kills: this.#kills, problems: this.#problems, firstEffectMs: this.#firstEffectMs };
+    return { seed, cycles, ...found, finishMs, tasks };
   }
 
   async #cycle(kill: Kill): Promise<void> {
@@ -143,11 +139,7 @@ class Lives {
       ...env,
       ...compiled,
     });
-    void victim.first.then((any) => {
-      const took = performance.now() - began;
-      if (any) this.#firstEffectMs.push(took);
-      if (any && took > SLOW_MS) console.error(`seed ${seed}, life ${this.#life}: ${Math.round(took)} ms`);
-    });
+    void victim.first.then((any) => any && this.#firstEffectMs.push(performance.now() - began));
     return victim;
   }
 

@@ -11,7 +11,12 @@ describe('a real process on real SQLite, killed 200 times', () => {
   let results: WorldResult[] = [];
   beforeAll(async () => {
     results = await runSuite({ cycles: CYCLES, seed: SEED });
-  }, 600_000);
+    // A life may end on the way to its point. Every point is to be hit twice at least.
+    for (const [i, point] of POINTS.entries()) {
+      if ((countKills(results).get(point) ?? 0) >= 2) continue;
+      results.push(...(await runSuite({ cycles: 6, seed: SEED + 1_000 + i, point })));
+    }
+  }, 900_000);
 
   /** The problems of one kind, each with the command that plays it again. */
   const problems = (kind: Problem['kind']): string =>
@@ -42,7 +47,7 @@ describe('a real process on real SQLite, killed 200 times', () => {
 
   test('every cycle ended in a kill, and every named point was one of them', () => {
     const kills = countKills(results);
-    expect([...kills.values()].reduce((sum, n) => sum + n, 0)).toBe(CYCLES);
+    expect([...kills.values()].reduce((sum, n) => sum + n, 0)).toBeGreaterThanOrEqual(CYCLES);
     expect(kills.get('random')).toBeGreaterThan(20);
     expect(POINTS.filter((point) => !kills.has(point))).toEqual([]);
   });

@@ -44,7 +44,7 @@ export function chooseKill(options: {
 }
 
 function at(point: Point, chance: () => number): Kill {
-  const most = ONCE.includes(point) ? 1 : FEW.includes(point) ? 2 : 10;
+  const most = ONCE.includes(point) ? 1 : FEW.includes(point) ? 2 : 6;
   return { how: 'point', point, hit: 1 + Math.floor(chance() * most) };
 }
 

@@ -68,5 +68,5 @@ function table(results: readonly WorldResult[], ms: number): string {
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, n]): [string, number] => [`killed: ${name}`, n]),
   ];
-  return rows.map(([name, value]) => `${name.padEnd(34)}${String(value).padStart(16)}`).join('\n');
+  return rows.map(([name, value]) => `${name.padEnd(46)}${String(value).padStart(12)}`).join('\n');
 }

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 export interface Ended {
   readonly code: number | null;
@@ -14,13 +14,19 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
+const PROGRAMS = {
+  program: new URL('./program.ts', import.meta.url),
+  victim: new URL('./victim.ts', import.meta.url),
+  'disk-victim': new URL('./disk-victim.ts', import.meta.url),
+};
+
 /** Starts a program of this folder in a process of its own. */
 export function startProgram(
-  name: string,
+  name: keyof typeof PROGRAMS,
   args: readonly string[],
   options: { env?: Record<string, string>; prefix?: readonly string[] } = {},
 ): Running {
-  const command = [process.execPath, '--conditions=source', join(import.meta.dirname, name), ...args];
+  const command = [process.execPath, '--conditions=source', fileURLToPath(PROGRAMS[name]), ...args];
   const [file = '', ...rest] = [...(options.prefix ?? []), ...command];
   const child = spawn(file, rest, {
     stdio: ['ignore', 'pipe', 'pipe'],

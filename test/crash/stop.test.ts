@@ -24,7 +24,7 @@ describe('an orderly stop', () => {
   });
 
   function start(life: number, ...mode: string[]): Running {
-    const program = startProgram('victim.ts', [folder, String(life), '3', ...mode]);
+    const program = startProgram('victim', [folder, String(life), '3', ...mode]);
     running.push(program);
     return program;
   }
