@@ -193,6 +193,50 @@ describe('the end is written on every exit path', () => {
   });
 });
 
+describe('an agent that cannot be started', () => {
+  test('[WAK3] is an end like any other', async () => {
+    let broken = false;
+    await using world = await start({
+      onStart: () => {
+        if (broken) throw new Error('no such program');
+      },
+    });
+    await world.plan({ parent: [] });
+    broken = true;
+    const call = world.worker('parent').orch.spawnSubtask({ prompt: 'child' });
+    expect(await call).toMatchObject({
+      state: 'ended',
+      delivery: {
+        end: {
+          status: 'failed',
+          error: { class: 'invalid', message: expect.stringContaining('no such program') },
+        },
+      },
+    });
+  });
+
+  test('[WAK3] one whose leftovers cannot be taken goes on, and can report again', async () => {
+    let broken = false;
+    await using world = await start({
+      work: () => {
+        if (broken) throw new Error('disk full');
+        return null;
+      },
+    });
+    await world.plan({ parent: [] });
+    const child = await world.worker('parent').spawns('child');
+    await world.worker('parent').ends();
+    broken = true;
+    const report = world.worker('child').orch.reportCompletion({ status: 'success', output: 'done' });
+    await expect(report).rejects.toThrow('disk full');
+    expect(await world.state('child')).toBe('running');
+    broken = false;
+    await world.worker('child').reports('done');
+    expect((await world.person.getTask(child)).task.state).toBe('completed');
+    expect(world.worker('parent').last.text).toContain('done');
+  });
+});
+
 describe('a wake-up is a hint', () => {
   test('[WAK4] one that is lost costs five seconds at most', async () => {
     await using world = await start({ host: 'deaf', deaf: true });

@@ -89,6 +89,21 @@ describe('pause and resume', () => {
     expect(world.worker('a').last.text).toContain('while paused');
   });
 
+  test('[WRK1] one that does not heed the interrupt is paused when its turn ends', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.heedsInterrupt = false;
+    await world.person.pauseWorker(a.task);
+    await world.person.sendMessage({ to: a.task, message: 'later' });
+    await a.says('just a moment');
+    await a.ends('there');
+    expect([(await world.task('a')).worker, a.turns.length]).toEqual(['paused', 1]);
+    await world.person.resumeWorker(a.task);
+    await quiet();
+    expect(a.last.text).toContain('later');
+  });
+
   test('[WRK1] pause, resume, pause, resume: each does what it says', async () => {
     await using world = await start();
     await world.plan({ a: [] });

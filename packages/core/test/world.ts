@@ -39,6 +39,8 @@ export interface WorldOptions {
   readonly anonymous?: boolean;
   /** What an agent does by itself as soon as a turn begins, inside the engine's call. */
   readonly reflex?: (agent: FakeAgent) => void;
+  /** Called before an agent is started; what it throws, the executor throws. */
+  readonly onStart?: () => void;
   /** See openMemory. */
   readonly sync?: () => Promise<void>;
 }
@@ -233,6 +235,7 @@ export class World implements AsyncDisposable {
     return {
       steers: this.options.steers ?? false,
       start: (spec) => {
+        this.options.onStart?.();
         const { session, run, epoch } = spec;
         const agent = new FakeAgent(spec, engine().as({ kind: 'worker', session, run, epoch }), this);
         agent.reflex = this.options.reflex ?? null;
