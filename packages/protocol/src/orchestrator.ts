@@ -22,7 +22,7 @@ export const SpawnInput = z.strictObject({
   prompt: z.string().min(1).max(LENGTHS.prompt),
   name: z.string().trim().min(1).max(LENGTHS.name).optional(),
   expectedOutput: z.string().max(LENGTHS.prompt).optional(),
-  resultSchema: z.record(z.string(), z.unknown()).optional(),
+  resultSchema: z.record(z.string(), z.json()).optional(),
   model: z.string().max(120).optional(),
   targetFiles: z.array(z.string().min(1).max(4_096)).max(LENGTHS.files).default([]),
   /** The same key again returns the same child (SUB1). */
@@ -42,7 +42,7 @@ export type AwaitInput = z.input<typeof AwaitInput>;
 export const ReportInput = z.strictObject({
   status: z.enum(['success', 'partial', 'failed']),
   output: text,
-  structured: z.unknown().optional(),
+  structured: z.json().optional(),
   error: text.optional(),
   /** Children that are still open are cancelled instead of being waited for. */
   giveUpChildren: z.boolean().default(false),

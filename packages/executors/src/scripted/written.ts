@@ -77,7 +77,7 @@ const Step = z.discriminatedUnion('do', [
     do: z.literal('report'),
     status,
     output: text.default('Done.'),
-    structured: z.unknown().optional(),
+    structured: z.json().optional(),
     ...only,
   }),
   z.strictObject({ do: z.literal('reportTwice'), status, output: text.default('Done.'), ...only }),

@@ -20,11 +20,12 @@ export interface Before {
 }
 
 /**
- * A document is made into text when its change is applied: one that cannot be is the fault of that change, and
- * may not make the whole commit fail. Not so the rows that every child of a parent rewrites: they hold nothing but
- * numbers and names, and are made into text once, when they are flushed.
+ * A run is made into text when its change is applied, since it holds what an agent reported: if that cannot be, it is the
+ * fault of that change, and may not make the whole commit fail. The others hold nothing that was not parsed before,
+ * and are often rewritten before the commit (the counters of a parent, a task that waits for many): they are made
+ * into text once, when they are flushed.
  */
-const COUNTERS: ReadonlySet<TableName> = new Set(['plan', 'session', 'budget']);
+const EAGER: ReadonlySet<TableName> = new Set(['run']);
 
 export interface TableOptions {
   /** How many rows may stay cached per table. */
@@ -67,7 +68,7 @@ export class SqliteTable {
   put({ id, expect, doc }: Write): Before | undefined {
     const entry = this.#cache.get(id) ?? this.#load(id) ?? this.#insert(id);
     if (this.#shape.unique.length > 0 && this.#clashes(entry, doc)) return undefined;
-    const text = COUNTERS.has(this.#shape.table) ? '' : JSON.stringify(doc);
+    const text = EAGER.has(this.#shape.table) ? JSON.stringify(doc) : '';
     const before = { entry, row: entry.row, text: entry.text };
     this.#change(entry, { version: expect + 1, doc }, text);
     return before;
@@ -120,7 +121,7 @@ export class SqliteTable {
   }
 
   #write({ id, stored, row, text }: Entry): void {
-    // No text: a counter, or a row that was flushed and then put back by a failing change.
+    // No text: not an eager table, or a row that was flushed and then put back by a failing change.
     this.#statements.write(id, stored, row, text || JSON.stringify(row?.doc));
   }
 
