@@ -13,7 +13,7 @@ import { deliveries } from './briefing.ts';
 import { newId, type Context } from './context.ts';
 import { decide } from './decide.ts';
 import { checkCaller } from './authority.ts';
-import { giveBack, queuedMessages, take } from './mailbox.ts';
+import { giveBackTaken, queuedMessages, take } from './mailbox.ts';
 import type { Mailroom, Taker } from './mailroom.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -89,12 +89,7 @@ async function putBack(
   seen: 'no' | 'unknown',
 ): Promise<void> {
   try {
-    await decide(context, async (tx) => {
-      for (const { id, taken } of messages) {
-        const message = await tx.need('message', id);
-        if (message.taken?.id === taken?.id) giveBack(tx, [message], seen);
-      }
-    });
+    await decide(context, (tx) => giveBackTaken(tx, messages, seen));
   } catch (error) {
     if (!isStoreError(error)) throw error;
     context.retries.later(() => void putBack(context, messages, seen));
@@ -126,7 +121,7 @@ export async function awaitTasks(
 async function wait(room: Room, caller: Caller, wanted: Wanted, options: WaitOptions): Promise<Taken> {
   const { context, mailroom } = room;
   await decide(context, (tx) => setWaiting(tx, caller, true));
-  const call = new WaitingCall(context, caller, wanted);
+  const call = new WaitingCall(room, caller, wanted);
   const timeUp = (): void => {
     call.over = true;
     mailroom.wake(wanted.session);
@@ -155,14 +150,16 @@ class WaitingCall implements Taker {
   /** The time is up: the next look answers with what there is. */
   over = false;
   readonly #context: Context;
+  readonly #mailroom: Mailroom;
   readonly #caller: Caller;
   readonly #wanted: Wanted;
   #answered = false;
   #resolve: (taken: Taken) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
-  constructor(context: Context, caller: Caller, wanted: Wanted) {
+  constructor({ context, mailroom }: Room, caller: Caller, wanted: Wanted) {
     this.#context = context;
+    this.#mailroom = mailroom;
     this.#caller = caller;
     this.#wanted = wanted;
     this.answer = new Promise((resolve, reject) => {
@@ -188,7 +185,7 @@ class WaitingCall implements Taker {
     } catch (error) {
       // A store that fails is looked at again; a caller that is stale will never be answered.
       if (!isStoreError(error)) this.#fail(error);
-      else this.#context.retries.later(() => this.#context.wake([this.#wanted.session]));
+      else this.#context.retries.later(() => this.#mailroom.wake(this.#wanted.session));
     }
   }
 
@@ -222,8 +219,9 @@ async function tryTake(
   const ended =
     wanted.mode === 'all' ? open.length === 0 : ends.length > 0 || open.length < wanted.tasks.size;
   if (!ended && needs.length === 0 && !over) return null;
-  // Of a child that was tried again there are several; the others come by mail.
-  const wants = ended && wanted.single ? ends.slice(-1) : [...needs, ...ends];
+  // Of a child that was tried again there are several ends; those there is no room for come by mail.
+  const single = ended ? ends.slice(-1) : needs;
+  const wants = wanted.single ? single : [...needs, ...ends];
   const messages = take(tx, wants, takenBy(context, caller));
   return { messages, open, why: ended ? 'ended' : needs.length > 0 ? 'needs_you' : 'timeout' };
 }

@@ -142,6 +142,18 @@ export function giveBack(tx: Tx, messages: readonly Message[], seen: 'no' | 'unk
   }
 }
 
+/** As `giveBack`, of messages as they were when they were taken: what another took since stays with it. */
+export async function giveBackTaken(
+  tx: Tx,
+  messages: readonly Message[],
+  seen: 'no' | 'unknown',
+): Promise<void> {
+  for (const { id, taken } of messages) {
+    const message = await tx.need('message', id);
+    if (message.taken?.id === taken?.id) giveBack(tx, [message], seen);
+  }
+}
+
 /** The session has ended: what it did not read stays on record as dead. `read`: its last word was a sign of life. */
 export async function closeMailbox(tx: Tx, session: Session, options: { read: boolean }): Promise<void> {
   const delivered = await deliveredMessages(tx, session.id);

@@ -44,8 +44,19 @@ export interface OpenedTurn {
   readonly messages: readonly Message[];
 }
 
-/** Opens a run for a task that is ready, or goes on with its open one under the next epoch (ID4). */
-export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun> {
+/**
+ * Opens a run for a task that is ready, or goes on with its open one under the next epoch (ID4).
+ *
+ * `isLost`: another host may have the run on record because the lease that was claimed for it here is gone, dropped by a
+ * pause and claimed there when it was offered again. If it goes after that look, the other's beginning conflicts with
+ * this one.
+ */
+export async function begin(
+  tx: Tx,
+  context: Context,
+  id: TaskId,
+  isLost: () => Promise<boolean>,
+): Promise<Begun> {
   const task = await tx.get('task', id);
   const last = task?.lastRun ? await tx.need('run', task.lastRun) : null;
   if (!task || !['ready', 'running', 'waiting'].includes(task.state)) {
@@ -54,7 +65,8 @@ export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun
   }
   if (task.run) {
     const run = await tx.need('run', task.run);
-    return (await isAnothers(context, run)) ? { kind: 'nothing' } : goOn(tx, context, task, run);
+    const anothers = run.host !== null && run.host !== context.host && (await isLost());
+    return anothers ? { kind: 'nothing' } : goOn(tx, context, task, run);
   }
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
   if (!mayStart(plan, task)) return forget(tx, id);
@@ -79,15 +91,6 @@ export async function begin(tx: Tx, context: Context, id: TaskId): Promise<Begun
  */
 const leftAlive = (context: Context, run: Run): string | null =>
   run.host === context.host ? run.identity : null;
-
-/**
- * Another host has the run on record, and the lease that was claimed for it here may be gone: dropped by a pause, and
- * claimed there when it was offered again. If it goes after this look, that host's beginning makes this one conflict.
- */
-async function isAnothers({ host, dispatch }: Context, run: Run): Promise<boolean> {
-  if (run.host === null || run.host === host) return false;
-  return (await dispatch.renew({ host, tasks: [run.task] })).length > 0;
-}
 
 function forget(tx: Tx, id: TaskId): Begun {
   tx.drop(id);

@@ -76,6 +76,7 @@ export class Scheduler {
     const hooks = {
       mailroom: this.#mailroom,
       slotChanged: () => this.kick(),
+      isLost: (id: TaskId) => this.#isLost(id),
       done: (run: WorkerRun) => {
         if (this.#runs.get(task) === run) this.#runs.delete(task);
         if (this.#next.delete(task) && !this.#draining) this.#hold(task);
@@ -120,13 +121,19 @@ export class Scheduler {
     }
   }
 
+  /** Asks for all that is held: what a host does not name when it renews, it may be taken to have given up. */
+  async #isLost(task: TaskId): Promise<boolean> {
+    const { dispatch, host } = this.#context;
+    return (await dispatch.renew({ host, tasks: [...this.#runs.keys()] })).includes(task);
+  }
+
   #mayHaveLost(): boolean {
     return this.#context.clock.mono() - this.#lastRenewed >= LEASE.lastsMs - LEASE.renewEveryMs;
   }
 
   async #fence(runs: Iterable<WorkerRun>): Promise<void> {
     const fence = async (run: WorkerRun): Promise<void> => {
-      await run.fenceAndWait();
+      await run.fence({ wait: true });
       if (!this.#runs.has(run.taskId)) this.#fenced.add(run.taskId);
     };
     await Promise.all([...runs].map(fence));
@@ -163,7 +170,7 @@ export class Scheduler {
     this.#draining = true;
     this.#claims.close();
     this.#unsubscribe();
-    await Promise.all([...this.#runs.values()].map((run) => run.fence()));
+    await Promise.all([...this.#runs.values()].map((run) => run.fence({ wait: false })));
   }
 
   #report(message: string, error: unknown): void {

@@ -3,7 +3,7 @@ import { AgentLine } from './agent-line.ts';
 import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
-import { giveBack } from './mailbox.ts';
+import { giveBackTaken } from './mailbox.ts';
 import type { Mailroom, Taker } from './mailroom.ts';
 import { spendUsage, tellOwner } from './observations.ts';
 import type { Executor, Seen } from './ports/executor.ts';
@@ -33,6 +33,8 @@ export interface WorkerRunHooks {
   /** It began or stopped executing, so a slot was taken or given. */
   readonly slotChanged: () => void;
   readonly done: (run: WorkerRun) => void;
+  /** Whether the lease is no longer this host's. */
+  readonly isLost: (task: TaskId) => Promise<boolean>;
 }
 
 /**
@@ -125,16 +127,15 @@ export class WorkerRun implements Taker {
       this.#stepper.poke();
   }
 
-  /** The lease is lost: another host may hold the run. Stop, and write nothing. */
-  async fence(): Promise<void> {
-    await this.#stopAgent('this host no longer holds the run');
-    this.#finish();
-  }
-
-  /** As `fence`, and nothing of it is still on its way to the store: a claim that follows would not be its own. */
-  async fenceAndWait(): Promise<void> {
-    await this.#stopAgent('this host no longer holds the run');
-    await this.#stepper.idle();
+  /**
+   * The lease is lost: another host may hold the run. Stop, and write nothing. `wait`: until nothing of it is on its way
+   * to the store any more; what was would be taken for a word of whoever claims it next here.
+   */
+  async fence({ wait }: { wait: boolean }): Promise<void> {
+    if (this.#phase === 'done') return;
+    this.#phase = 'stopping';
+    await this.line.stop('this host no longer holds the run');
+    if (wait) await this.#stepper.idle();
     this.#finish();
   }
 
@@ -214,7 +215,8 @@ export class WorkerRun implements Taker {
 
   /** A claim that was lost while the store did not answer opens nothing any more. */
   async #begin(tx: Tx): Promise<Begun> {
-    return this.#working ? begin(tx, this.#context, this.taskId) : { kind: 'nothing' };
+    if (!this.#working) return { kind: 'nothing' };
+    return begin(tx, this.#context, this.taskId, () => this.#hooks.isLost(this.taskId));
   }
 
   get #working(): boolean {
@@ -297,11 +299,7 @@ export class WorkerRun implements Taker {
   async #takeBack(): Promise<void> {
     const refused = [...this.line.refused];
     await this.#decideHeld(async (tx) => {
-      for (const { message, seen } of refused) {
-        const now = await tx.need('message', message.id);
-        // It may have been taken by another road since.
-        if (now.taken?.id === message.taken?.id) giveBack(tx, [now], seen);
-      }
+      for (const { message, seen } of refused) await giveBackTaken(tx, [message], seen);
     });
     this.line.refused = this.line.refused.slice(refused.length);
   }
@@ -364,10 +362,16 @@ export class WorkerRun implements Taker {
   async #decideHeld<T>(act: (tx: Tx, run: Run, task: Task) => Promise<T>): Promise<T | null> {
     const mine = this.#held;
     if (!mine) return null;
-    return decide(this.#context, async (tx) => {
+    let ended = false;
+    const value = await decide(this.#context, async (tx) => {
       const rows = await held(tx, mine.id, mine.epoch);
-      return rows ? act(tx, rows.run, rows.task) : null;
+      const made = rows ? await act(tx, rows.run, rows.task) : null;
+      ended = rows !== null && (await tx.need('run', mine.id)).state === 'ended';
+      return made;
     });
+    // The agent is to be stopped, and the wake that says so may be lost.
+    if (ended) this.#stepper.poke();
+    return value;
   }
 
   /** The run has ended, or is another's. Its agent is stopped; only then does its task no longer need this host. */
@@ -379,12 +383,6 @@ export class WorkerRun implements Taker {
     const { id, identity } = this.#held ?? {};
     if (id && identity) await decide(this.#context, (tx) => letGo(tx, id));
     this.#finish();
-  }
-
-  async #stopAgent(reason: string): Promise<void> {
-    if (this.#phase === 'done') return;
-    this.#phase = 'stopping';
-    await this.line.stop(reason);
   }
 
   #finish(): void {
