@@ -84,8 +84,13 @@ export class Mind {
     this.appetite = world.chance.skewed(0, 8);
   }
 
-  /** A new process begins: with its history, or with an empty head. */
-  wakeUp(resume: string | null): void {
+  /** Which of its processes its memory is of: one that another has replaced takes nothing with it. */
+  process: string | null = null;
+
+  /** A new process begins: with its history as far as it was written, or with an empty head. */
+  wakeUp(process: string, resume: string | null): void {
+    this.process = process;
+    this.memory.lose();
     if (resume === null) this.memory = new Memory(this.world, `the agent of ${this.task}`, this.session);
   }
 }

@@ -300,7 +300,12 @@ export class People {
     const { rows } = this.#world.auditor.ledger;
     for (const { id } of tasks) {
       const task = rows.task.get(id);
-      const stopped = !task || isTerminal(task.state) || task.cancelling !== null || this.#world.has('retry');
+      const stopped =
+        !task ||
+        isTerminal(task.state) ||
+        task.state === 'blocked' ||
+        task.cancelling !== null ||
+        this.#world.has('retry');
       this.#world.check(
         stopped,
         'cancelled trees',

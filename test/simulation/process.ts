@@ -42,7 +42,7 @@ export class Process implements Agent {
     this.spec = spec;
     this.identity = `${life.host.name}:${this.world.nextPid()}`;
     this.mind = this.world.mindOf(spec.task);
-    this.mind.wakeUp(spec.resume);
+    this.mind.wakeUp(this.identity, spec.resume);
     this.world.say(
       life,
       `starts ${this.identity} for ${spec.task.name} (${spec.run}, epoch ${spec.epoch}${spec.resume ? ', resumed' : ''})`,
@@ -221,7 +221,7 @@ export class Process implements Agent {
   #die(): void {
     this.alive = false;
     this.#leaveTurn();
-    this.mind.memory.lose();
+    if (this.mind.process === this.identity) this.mind.memory.lose();
     this.born.host.processes.delete(this.identity);
   }
 
