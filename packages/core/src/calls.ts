@@ -136,12 +136,14 @@ async function wait(room: Room, caller: Caller, wanted: Wanted, options: WaitOpt
     return await call.answer;
   } finally {
     for (const cleanup of cleanups) cleanup();
-    await decide(context, (tx) => setWaiting(tx, caller, false)).catch((error: unknown) => {
-      // Only what is shown of the run: its next turn or rest puts it right.
-      context.log?.('warn', 'a call returned, but its run is still shown as waiting', {
-        error: String(error),
+    // The engine stops: a later life opens a new turn, which says what the run does.
+    if (!call.closed)
+      await decide(context, (tx) => setWaiting(tx, caller, false)).catch((error: unknown) => {
+        // Only what is shown of the run: its next turn or rest puts it right.
+        context.log?.('warn', 'a call returned, but its run is still shown as waiting', {
+          error: String(error),
+        });
       });
-    });
   }
 }
 
@@ -149,6 +151,7 @@ class WaitingCall implements Taker {
   readonly answer: Promise<Taken>;
   /** The time is up: the next look answers with what there is. */
   over = false;
+  closed = false;
   readonly #context: Context;
   readonly #mailroom: Mailroom;
   readonly #caller: Caller;
@@ -190,6 +193,7 @@ class WaitingCall implements Taker {
   }
 
   close(): void {
+    this.closed = true;
     this.#fail(
       new ReveilleError('stopping', 'The engine is stopping; what the call waited for will come by mail.'),
     );

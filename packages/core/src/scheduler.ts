@@ -170,7 +170,8 @@ export class Scheduler {
     this.#draining = true;
     this.#claims.close();
     this.#unsubscribe();
-    await Promise.all([...this.#runs.values()].map((run) => run.fence({ wait: false })));
+    // Whoever stops the engine may close the store next: nothing may be on its way there.
+    await Promise.all([...this.#runs.values()].map((run) => run.fence({ wait: true })));
   }
 
   #report(message: string, error: unknown): void {
