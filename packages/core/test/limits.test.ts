@@ -87,8 +87,10 @@ describe('spawning', () => {
     await refused(a.orch.spawnSubtask({ prompt: '4' }), 'limit_reached');
     await world.advance(1_000);
     await a.spawns('4');
+    for (const name of ['5', '6']) await a.spawns(name);
+    await refused(a.orch.spawnSubtask({ prompt: '7' }), 'limit_reached');
     world.clock.jump(-3_600_000);
-    await a.spawns('5');
+    await a.spawns('7');
   });
 
   test('[LIM1][SUB1] the same agent with the same words, somewhere above, is a cycle', async () => {

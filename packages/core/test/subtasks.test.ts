@@ -269,6 +269,17 @@ describe('cancel', () => {
     expect(await world.states('a', 'child')).toEqual(['cancelled', 'cancelled']);
   });
 
+  test('[SUB7][MBX6] also where children of a parent that ends are handed up: cancelled is not ended', async () => {
+    await using world = await start({ settings: { orphans: 'hand_up' } });
+    await world.plan({ parked: [], busy: [] });
+    for (const name of ['parked', 'busy']) await world.worker(name).spawns(`child of ${name}`);
+    await world.worker('parked').ends();
+    await world.worker('parked').dies();
+    for (const name of ['parked', 'busy']) await world.person.cancelTask(world.worker(name).task);
+    await quiet();
+    expect(await world.states('child of parked', 'child of busy')).toEqual(['cancelled', 'cancelled']);
+  });
+
   test('[SUB7] a parent that is being cancelled can spawn nothing more', async () => {
     await using world = await start();
     await world.plan({ a: [] });

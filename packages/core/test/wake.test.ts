@@ -87,6 +87,27 @@ describe('who is woken when', () => {
   });
 });
 
+test('[WAK1][LIM2] nor does one that was parked, whatever its priority', async () => {
+  await using world = await start({ settings: { concurrency: 1 } });
+  const view = await world.person.savePlan({
+    name: 'p',
+    tasks: [
+      { id: 'parent', prompt: 'x', priority: 'low' },
+      { id: 'first', prompt: 'x', priority: 'critical' },
+      { id: 'second', prompt: 'x', priority: 'critical' },
+    ],
+  });
+  await world.person.deployTask(view.tasks.find(({ task }) => task.name === 'parent')!.task.id);
+  await quiet();
+  await world.worker('parent').spawns('child');
+  await world.worker('parent').ends();
+  await world.worker('parent').dies();
+  await world.person.startPlan(view.plan.id);
+  await quiet();
+  await world.worker('child').reports('done');
+  expect(world.working).toContain('parent');
+});
+
 describe('several messages', () => {
   test('[WAK2] make one turn, each in full: failures and questions first, then in order', async () => {
     await using world = await start();
