@@ -49,7 +49,10 @@ function auditTask(auditor: Auditor, change: Durable, { before, after }: Delta<'
       MOVES[before.state].includes(after.state) ||
       TWO_STEPS.some(([from, to]) => from === before.state && to === after.state);
     auditor.check(allowed, 'transitions', `task ${after.id} went from ${before.state} to ${after.state}`);
-    if (over(after.state)) auditEnd(auditor, change, after);
+    if (over(after.state)) {
+      auditEnd(auditor, change, after);
+      auditOrphans(auditor, after);
+    }
   }
   const starts = before.state !== after.state && (after.state === 'ready' || after.state === 'running');
   if (starts) auditDependencies(auditor, after, `became ${after.state}`);
@@ -105,6 +108,14 @@ function auditEnd(auditor: Auditor, change: Durable, task: Task): void {
     'ends',
     `the end of task ${task.id} names run ${message?.run}, its last is ${task.lastRun}`,
   );
+}
+
+/** MBX6: by the change that ends a task for good, none of its children is left without an owner. */
+function auditOrphans(auditor: Auditor, task: Task): void {
+  for (const child of auditor.ledger.tasksOf(task.session)) {
+    const cared = over(child.state) || child.cancelling !== null;
+    auditor.check(cared, 'cancelled trees', `${task.id} is ${task.state} and its child ${child.id} runs on`);
+  }
 }
 
 /** Depth, children, and nothing born under a task that is being cancelled or has ended. */

@@ -99,19 +99,6 @@ export const BUGS: readonly PlantedBug[] = [
     why: 'a message is given again without a word that it may have been seen',
   },
   {
-    name: 'await-takes-and-waits-on',
-    invariant: 'ends',
-    file: core('calls.ts'),
-    find: `  if (!ended && needs.length === 0 && !over) return null;
-`,
-    replace: `  if (!ended && needs.length === 0 && !over) {
-    take(tx, ends, takenBy(context, caller));
-    return null;
-  }
-`,
-    why: 'a call that waits for all takes the first end and answers without it',
-  },
-  {
     name: 'second-attempt-is-a-duplicate',
     invariant: 'ends',
     file: core('settle.ts'),
@@ -227,18 +214,6 @@ export const BUGS: readonly PlantedBug[] = [
 `,
     replace: '',
     why: 'a parent ends and its running children are left to themselves',
-  },
-  {
-    name: 'inquiry-repeated',
-    invariant: 'health',
-    file: core('inquiry.ts'),
-    find: `    key: \`inquiry:\${run.id}:\${run.turns}\`,
-    kind: 'inquiry',
-`,
-    replace: `    key: \`inquiry:\${context.random.id()}\`,
-    kind: 'inquiry',
-`,
-    why: 'the same silence is asked about again',
   },
   {
     name: 'progress-swallows-an-end',
@@ -393,15 +368,6 @@ export const BUGS: readonly PlantedBug[] = [
     this.#again = true;
 `,
     why: 'a wake that comes while somebody looks does not make them look again',
-  },
-  {
-    name: 'fenced-leases-kept',
-    invariant: 'liveness',
-    file: core('scheduler.ts'),
-    find: `      if (!this.#runs.has(run.taskId)) this.#fenced.add(run.taskId);
-`,
-    replace: '',
-    why: 'a host that stopped its agents for want of a lease keeps the leases when the store is back',
   },
   {
     name: 'chat-mail-stuck',

@@ -81,7 +81,7 @@ export class Mind {
     this.isRoot = isRoot;
     this.history = world.chance.pick(world.options.histories) ?? 'tells';
     this.memory = new Memory(world, `the agent of ${task}`, session);
-    this.appetite = world.chance.skewed(0, 8);
+    this.appetite = world.chance.skewed(0, 10);
   }
 
   /** Which of its processes its memory is of: one that another has replaced takes nothing with it. */

@@ -88,21 +88,21 @@ export interface SimOptions {
 
 export function expand(seed: number): SimOptions {
   const chance = new Chance(seed, 1);
-  const faultRate = chance.pick([0, 0.15, 0.35, 0.6]) ?? 0;
-  const habitRate = chance.pick([0.25, 0.5, 0.8]) ?? 0.5;
-  const shared = chance.hit(0.4);
+  const faultRate = chance.pick([0, 0.2, 0.4, 0.7]) ?? 0;
+  const habitRate = chance.pick([0.4, 0.7, 0.95]) ?? 0.5;
+  const shared = chance.hit(0.45);
   return {
     seed,
-    hosts: shared && chance.hit(0.7) ? 2 : 1,
+    hosts: shared && chance.hit(0.8) ? 2 : 1,
     shared,
     faults: new Set(FAULTS.filter(() => chance.hit(faultRate))),
     habits: new Set(HABITS.filter(() => chance.hit(habitRate))),
     wildness: chance.pick([0.3, 1, 1, 2.5]) ?? 1,
     plans: chance.hit(0.2) ? 2 : 1,
     planTasks: chance.skewed(1, 9),
-    maxTasks: chance.int(4, 24),
+    maxTasks: chance.int(5, 30),
     shape: chance.pick(['chain', 'diamond', 'layers', 'wide', 'random'] as const) ?? 'wide',
-    activeMs: chance.pick([4_000, 15_000, 40_000, 90_000]) ?? 15_000,
+    activeMs: chance.pick([4_000, 15_000, 40_000, 70_000]) ?? 15_000,
     workMs: chance.pick([5, 200, 3_000, 12_000]) ?? 200,
     histories: chance.pick(HISTORY_MIXES) ?? ['tells'],
     steers: chance.hit(0.5),
@@ -121,7 +121,7 @@ function settings(chance: Chance): Settings {
   const quick = chance.hit(0.6);
   return {
     ...DEFAULTS,
-    depth: { orchestrator: chance.int(2, 3), standalone: chance.int(1, 2) },
+    depth: { orchestrator: chance.int(2, 4), standalone: chance.int(1, 3) },
     children: { total: chance.pick([3, 6, 100]) ?? 100, open: chance.pick([2, 4, 20]) ?? 20, perMinute: 60 },
     concurrency: chance.pick([1, 1, 2, 3, 16]) ?? 2,
     maxUpdates: chance.pick([3, 8, 100]) ?? 8,

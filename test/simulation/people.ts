@@ -213,10 +213,8 @@ export class People {
     if (deed === 'retry') return void (ended && (await person.retryTask(ended.id)));
     if (!open) return;
     switch (deed) {
-      case 'cancelTask': {
-        await person.cancelTask(open.id);
-        return this.#checkStopped([auditor.ledger.rows.task.get(open.id) ?? open]);
-      }
+      case 'cancelTask':
+        return this.#cancelTask(person, open);
       case 'pauseWorker':
         return void (await person.pauseWorker(open.id));
       case 'resumeWorker':
@@ -275,6 +273,21 @@ export class People {
       // It may be there or not: whoever lost the connection looks, and saves it again if it is not.
       if ([...auditor.ledger.rows.plan.values()].every((plan) => plan.name !== input.name)) this.#plans--;
       throw error;
+    }
+  }
+
+  async #cancelTask(person: Orchestrator, task: Task): Promise<void> {
+    const covered = [...this.#below(task)];
+    await person.cancelTask(task.id);
+    this.#checkStopped([task]);
+    // While it is being stopped, all that was below it is too; when it has stopped, some may have been handed up.
+    if (this.#world.auditor.ledger.rows.task.get(task.id)?.cancelling) this.#checkStopped(covered);
+  }
+
+  *#below(task: Task): Generator<Task> {
+    for (const child of this.#world.auditor.ledger.tasksOf(task.session)) {
+      yield child;
+      yield* this.#below(child);
     }
   }
 
@@ -413,7 +426,7 @@ export class People {
         `${seat.session} is given ${deliveries.map((delivery) => delivery.message.id).join(' ')}`,
       );
       await world.timeline.sleep(
-        world.chance.hit(0.2) ? world.chance.int(100, 3_000) : world.chance.int(0, 20),
+        world.chance.hit(0.4) ? world.chance.int(100, 4_000) : world.chance.int(0, 20),
       );
       if (life.dead) await new Promise(() => {});
       const breaks = world.strikes('broken_connection', 0.1)

@@ -14,12 +14,12 @@ export function makePlan(world: World): PlanInput {
       ? (chance.pick(['none', 'none', 'owner', 'person'] as const) ?? 'none')
       : 'none',
     ...(world.has('budgets') && chance.hit(0.3)
-      ? { budget: { tokens: chance.int(10, 200), turns: chance.int(2, 12), spawns: chance.int(0, 4) } }
+      ? { budget: { tokens: chance.int(10, 120), turns: chance.int(2, 12), spawns: chance.int(0, 4) } }
       : {}),
   }));
   const budget =
     world.has('budgets') && chance.hit(0.5)
-      ? { budget: { tokens: chance.int(50, 600), turns: chance.int(5, 60) } }
+      ? { budget: { tokens: chance.int(30, 400), turns: chance.int(5, 60) } }
       : {};
   return { name: `plan ${world.nextPid()}`, tasks, ...budget };
 }

@@ -280,13 +280,19 @@ async function sendMessage(agent: Process): Promise<void> {
 
 async function reserve(agent: Process): Promise<void> {
   const { world } = agent;
-  const tokens = world.chance.int(1, 60);
-  const id = `u${world.nextPid()}`;
-  const { granted } = await agent.call('reserves', (to) => to.reserve(id, { tokens }));
-  // What is not used is given back when the run ends.
-  if (!granted || world.chance.hit(0.3)) return;
-  await agent.work(world.chance.int(1, 2_000));
-  world.use(agent, world.chance.int(0, tokens), id);
+  const held: [string, number][] = [];
+  for (let i = world.chance.int(1, 4); i > 0; i--) {
+    const tokens = world.chance.int(1, 40);
+    const id = `u${world.nextPid()}`;
+    const { granted } = await agent.call('reserves', (to) => to.reserve(id, { tokens }));
+    if (granted) held.push([id, tokens]);
+  }
+  for (const [id, tokens] of held) {
+    // What is not used is given back when the run ends.
+    if (world.chance.hit(0.3)) continue;
+    await agent.work(world.chance.skewed(1, 1_000));
+    world.use(agent, world.chance.int(0, tokens), id);
+  }
 }
 
 /** Several reports of use, one right after the other, as backends send them. */

@@ -115,7 +115,7 @@ function scheduleFaults(world: World, host: Host): void {
   };
   often('crash_any_time', () => host.life && world.crash(host.life, 'out of the blue'));
   often('stall', () => {
-    const ms = chance.pick([50, 3_000, 14_000, 40_000]) ?? 50;
+    const ms = chance.pick([50, 3_000, 14_000, 20_000, 40_000]) ?? 50;
     host.stalledAt = timeline.now + ms;
     world.say(host.life, `stalls for ${ms} ms`);
     host.life?.stall(ms);
