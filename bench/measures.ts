@@ -239,7 +239,12 @@ export async function measureM(): Promise<Measure> {
 
 /** Runs a script of this folder and reads the JSON it prints last. */
 async function inProcess<T>(script: string, args: readonly string[]): Promise<T> {
-  const flags = ['--conditions=source', '--expose-gc', join(import.meta.dirname, script)];
+  const flags = [
+    '--conditions=source',
+    '--expose-gc',
+    '--max-semi-space-size=4',
+    join(import.meta.dirname, script),
+  ];
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED };
   const child = spawn(process.execPath, [...flags, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';

@@ -81,7 +81,7 @@ function own(db: DatabaseSync): void {
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 2000;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA cache_size = -32768;
+    PRAGMA cache_size = -8192;
     PRAGMA temp_store = MEMORY;
     BEGIN IMMEDIATE;
     COMMIT;
