@@ -100,8 +100,10 @@ export class Engine {
   }
 
   async #passOnRequests(first: boolean): Promise<void> {
-    const open = await this.context.store.find('request', { list: 'open', equal: [1] });
     const { passOnAfterMs, expireAfterMs } = this.context.settings.requests;
+    // A person's item waits for ever unless a setting says otherwise, and there may be thousands.
+    const list = expireAfterMs === null ? 'passing' : 'open';
+    const open = await this.context.store.find('request', { list, equal: [1] });
     const seen = new Set<string>();
     for (const { doc } of open) {
       const key = `${doc.id}:${doc.movedAt}`;

@@ -86,8 +86,14 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
     columns: {
       task: (r) => r.task,
       open: (r) => (r.state === 'open' ? 1 : null),
+      /** With an agent, which may have to pass it on. */
+      passes: (r) => (r.state === 'open' && r.with !== null ? 1 : null),
     },
-    lists: { openByTask: { equal: ['task', 'open'], order: 'id' }, open: { equal: ['open'], order: 'id' } },
+    lists: {
+      openByTask: { equal: ['task', 'open'], order: 'id' },
+      open: { equal: ['open'], order: 'id' },
+      passing: { equal: ['passes'], order: 'id' },
+    },
   },
   budget: { columns: {}, lists: {} },
 };

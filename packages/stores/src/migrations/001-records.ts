@@ -31,7 +31,7 @@ function tables({ text, integer, real, keyed }: Dialect): string[] {
       `number ${integer} NOT NULL`,
       `key ${text} NOT NULL`,
     ]),
-    table('request', [`task ${text} NOT NULL`, `open ${integer}`]),
+    table('request', [`task ${text} NOT NULL`, `open ${integer}`, `passes ${integer}`]),
     table('budget', []),
   ];
 }
@@ -47,6 +47,7 @@ const INDEXES = [
   'CREATE UNIQUE INDEX message_key ON message (key)',
   'CREATE INDEX request_open_by_task ON request (task, open, id) WHERE open IS NOT NULL',
   'CREATE INDEX request_open ON request (open, id) WHERE open IS NOT NULL',
+  'CREATE INDEX request_passing ON request (passes, id) WHERE passes IS NOT NULL',
 ];
 
 /**
