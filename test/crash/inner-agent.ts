@@ -106,7 +106,8 @@ export class InnerAgent implements Agent {
   }
 
   async call<T>(act: (orchestrator: Orchestrator) => Promise<T>): Promise<T> {
-    return patiently(async () => {
+    const over = (): boolean => this.signal.aborted;
+    return patiently(over, async () => {
       if (this.signal.aborted) throw GONE;
       this.#world.point('before-call');
       const answer = await act(this.#orchestrator);

@@ -96,7 +96,9 @@ class ProcessAgent implements Agent {
     if (word === 'end') this.#spec.report({ type: 'turn_ended', turn: Number(words[0]), lastWords: '' });
     if (word !== 'call') return;
     this.#world.point('before-call');
-    const reply = await patiently(() => this.#answer(words)).catch(refusal);
+    const stopped = (): boolean => this.#stopped;
+    const answering = patiently(stopped, () => this.#answer(words));
+    const reply = await answering.catch((error: unknown) => (this.#stopped ? 'gone' : refusal(error)));
     if (this.#stopped) return;
     this.#world.point('before-answer');
     this.#write(`reply ${reply}`);

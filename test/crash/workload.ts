@@ -17,7 +17,9 @@ export class Workload {
   readonly #seed: number;
   readonly #person: Orchestrator;
   #chat: { readonly session: SessionId; readonly calls: Orchestrator } | null = null;
-  #attached = new Map<SessionId, () => Promise<void>>();
+  /** What its receivers are at: the engine is stopped when they are done. */
+  readonly #receiving = new Set<Promise<void>>();
+  readonly #attached = new Map<SessionId, () => Promise<void>>();
   #over = false;
 
   constructor(engine: Engine, world: World, seed: number) {
@@ -31,19 +33,25 @@ export class Workload {
   async run({ rounds }: { rounds: number }): Promise<void> {
     const chat = (this.#chat = await this.#openChat());
     for (let left = rounds; !this.#over;) {
-      const idle = await patiently(() => this.#look());
+      const idle = await this.#patiently(() => this.#look());
       if (idle && left === 0) break;
       if (idle) await this.#begin();
       if (idle) left--;
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
     // The last call of the chat shows that it has what the one before it was answered with.
-    if (!this.#over) await patiently(() => chat.calls.checkUpdates());
+    if (!this.#over) await this.#patiently(() => chat.calls.checkUpdates());
+    this.#over = true;
     for (const detach of this.#attached.values()) await detach();
+    await Promise.all(this.#receiving);
   }
 
   stop(): void {
     this.#over = true;
+  }
+
+  #patiently<T>(call: () => Promise<T>): Promise<T> {
+    return patiently(() => this.#over, call);
   }
 
   /** Keeps the round going; true if there is nothing open. */
@@ -59,7 +67,7 @@ export class Workload {
   async #begin(): Promise<void> {
     const round = (await this.#person.listPlans()).length + 1;
     const input = roundPlan(this.#seed, round);
-    const { plan } = await patiently(() => this.#person.savePlan(input, { start: true }));
+    const { plan } = await this.#patiently(() => this.#person.savePlan(input, { start: true }));
     this.#world.effects.note(plan.owner, 'ack', 'plan', plan.id);
     if (this.#chat) await this.#delegate(this.#chat, round);
   }
@@ -71,16 +79,19 @@ export class Workload {
       this.#world.effects.note(chat.session, 'ack', 'spawn', key, task);
     for (const child of [`${backend(chance)}:leaf`, `${remembering(chance)}:asker`]) {
       const input = childInput(child, `r${round}-${child}`);
-      noted(input.key, (await patiently(() => chat.calls.spawnSubtask(input, { blocking: false }))).task);
+      noted(
+        input.key,
+        (await this.#patiently(() => chat.calls.spawnSubtask(input, { blocking: false }))).task,
+      );
     }
     const input = childInput(`${backend(chance)}:leaf`, `r${round}-last`);
     const wait = () => chat.calls.spawnSubtask(input, { patienceMs: 5_000 });
-    const waiting = patiently(wait).then((result) => {
+    const waiting = this.#patiently(wait).then((result) => {
       noted(input.key, result.task);
       if (result.state === 'ended' && result.delivery) this.#note(chat.session, 'call', [result.delivery]);
     });
     waiting.catch((error: unknown) => {
-      if (!isReveilleError(error, 'stopping')) throw error;
+      if (!this.#over) throw error;
     });
   }
 
@@ -90,7 +101,8 @@ export class Workload {
     const calls = this.#engine.as({ kind: 'session', session });
     await this.#attach(session, async (deliveries) => {
       for (const { message } of deliveries) {
-        if (message.kind === 'question' && message.request) await answer(calls, message.request);
+        const { kind, request } = message;
+        if (kind === 'question' && request) await this.#patiently(() => answer(calls, request));
       }
     });
     return { session, calls };
@@ -101,9 +113,11 @@ export class Workload {
     then: (deliveries: readonly Delivery[]) => Promise<void> = async () => {},
   ): Promise<void> {
     if (this.#attached.has(session)) return;
-    const receive = receiverWithPoints(async (deliveries) => {
+    const receive = receiverWithPoints((deliveries) => {
       this.#note(session, 'receiver', deliveries);
-      await then(deliveries);
+      const received = then(deliveries).finally(() => this.#receiving.delete(received));
+      this.#receiving.add(received);
+      return received;
     }, this.#world.point);
     this.#attached.set(session, await this.#person.attach(session, receive));
   }
@@ -120,7 +134,7 @@ async function findChat(store: Store): Promise<SessionId | undefined> {
 
 async function answer(calls: Orchestrator, request: `req_${string}`): Promise<void> {
   try {
-    await patiently(() => calls.answer({ request, answer: 'this one' }));
+    await calls.answer({ request, answer: 'this one' });
   } catch (error) {
     if (!isReveilleError(error, 'already_answered')) throw error;
   }

@@ -41,13 +41,13 @@ export function childInput(child: string, key: string): { agentType: string; pro
   return { agentType, prompt: `${key} ${orders}`, key };
 }
 
-/** Makes a call again that a full or failing store could not take, as whoever wants something done would. */
-export async function patiently<T>(call: () => Promise<T>): Promise<T> {
+/** Makes a call again that a full or failing store could not take, as whoever wants something done would, until `over`. */
+export async function patiently<T>(over: () => boolean, call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await call();
     } catch (error) {
-      if (!isStoreError(error)) throw error;
+      if (!isStoreError(error) || over()) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
