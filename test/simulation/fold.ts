@@ -63,7 +63,7 @@ export class Fold {
     else if (verb === 'cancelling') known.cancelling = true;
     else {
       known.state = String(data['state']);
-      known.on = data['on'] === undefined ? null : String(data['on']);
+      known.on = typeof data['on'] === 'string' ? data['on'] : null;
       if (['completed', 'failed', 'cancelled'].includes(known.state)) known.cancelling = false;
     }
     return null;

@@ -1,32 +1,19 @@
 import {
   ReveilleError,
   isTerminal,
-  type Caller,
   type ErrorCode,
   type Orchestrator,
   type PlanId,
-  type Receiver,
   type RequestId,
-  type SessionId,
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import { checkTaken, sawSpawned } from './acknowledged.ts';
 import type { Life } from './life.ts';
-import { Memory } from './mind.ts';
 import type { Habit } from './options.ts';
 import { makePlan } from './plans.ts';
 import { ConnectionLost } from './process.ts';
+import { Seats, asCaller } from './seats.ts';
 import type { World } from './world.ts';
-
-/** Somebody at a session that is no worker: a chat, or the terminal a person owns plans with. */
-interface Seat {
-  readonly session: SessionId;
-  readonly memory: Memory;
-  attachedTo: Life | null;
-  detach: (() => Promise<void>) | null;
-  attaching: Life | null;
-}
 
 type Deed =
   | 'plan'
@@ -67,15 +54,12 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
 /** The people of a world: what they do to plans, workers and chats, at moments chance picks. */
 export class People {
   readonly #world: World;
-  readonly seats = new Map<string, Seat>();
+  readonly #seats: Seats;
   #plans = 0;
 
   constructor(world: World) {
     this.#world = world;
-    world.onCrash = (life) => {
-      for (const seat of this.seats.values())
-        if (seat.attachedTo === life || seat.attaching === life) this.#unseat(seat);
-    };
+    this.#seats = new Seats(world);
   }
 
   /** One thing, by whoever; never throws. */
@@ -121,7 +105,7 @@ export class People {
   async #try(life: Life, what: string, make: (person: Orchestrator) => Promise<unknown>): Promise<void> {
     const world = this.#world;
     try {
-      await make(this.as(life, { kind: 'person', name: 'p' }));
+      await make(asCaller(this.#world, life, { kind: 'person', name: 'p' }));
     } catch (error) {
       if (error instanceof ConnectionLost) return;
       if (error instanceof ReveilleError && EXPECTED.has(error.code))
@@ -131,23 +115,6 @@ export class People {
         `a person (${what}) was answered with ${error instanceof Error ? error.stack : String(error)}`,
       );
     }
-  }
-
-  /** The engine as a caller sees it, with every call seen by the world. */
-  as(life: Life, caller: Caller): Orchestrator {
-    const world = this.#world;
-    const engine = life.engine.as(caller);
-    const who =
-      caller.kind === 'person' ? 'a person' : `session ${caller.kind === 'session' ? caller.session : ''}`;
-    return new Proxy(engine, {
-      get: (target, name: keyof Orchestrator) => {
-        const method = target[name] as (...args: unknown[]) => Promise<unknown>;
-        return (...args: unknown[]) =>
-          world.invoke(life, `${who}: ${name} ${typeof args[0] === 'string' ? args[0] : ''}`, () =>
-            method.apply(target, args),
-          );
-      },
-    });
   }
 
   #anyTask(fits: (task: Task) => boolean): Task | undefined {
@@ -188,26 +155,21 @@ export class People {
           this.#anyTask((task) => task.state === 'review'),
         );
       case 'openChat':
-        return this.#openChat(life);
+        return this.#seats.openChat(life);
       case 'attach':
-        return this.attach(life, chance.pick([...this.seats.values()]));
+        return this.#seats.attach(life, this.#seats.any());
       case 'detach':
-        return this.#leave(chance.pick([...this.seats.values()]));
+        return this.#seats.leave(this.#seats.any());
       case 'chatSpawn':
-        return this.#chatSpawn(life);
+        return this.#seats.spawn(life);
       case 'endChat':
-        return this.#endChat(person);
+        return this.#seats.end(person);
       default:
         return this.#doToTask(deed, person);
     }
   }
 
   async #doToTask(deed: Deed, person: Orchestrator): Promise<void> {
-    const { auditor, has, chance } = {
-      auditor: this.#world.auditor,
-      has: (h: Habit) => this.#world.has(h),
-      chance: this.#world.chance,
-    };
     const open = this.#anyTask((task) => !isTerminal(task.state));
     const ended = this.#anyTask((task) => task.state === 'failed' || task.state === 'cancelled');
     if (deed === 'retry') return void (ended && (await person.retryTask(ended.id)));
@@ -258,8 +220,8 @@ export class People {
     this.#plans++;
     const input = makePlan(this.#world);
     const kind = chance.weighted({ person: 3, chat: this.#world.has('chat') ? 2 : 0, orchestrator: 1 });
-    const seat = kind === 'person' ? null : await this.#openSeat(life, kind);
-    const caller = seat ? this.as(life, { kind: 'session', session: seat.session }) : person;
+    const seat = kind === 'person' ? null : await this.#seats.openSeat(life, kind);
+    const caller = seat ? asCaller(this.#world, life, { kind: 'session', session: seat.session }) : person;
     try {
       const view = await caller.savePlan(input, { start: chance.hit(0.85) });
       const { rows } = auditor.ledger;
@@ -352,125 +314,6 @@ export class People {
     await person.reviewTask({ task: task.id, verdict, comment: 'seen' });
   }
 
-  async #openSeat(life: Life, kind: 'chat' | 'orchestrator'): Promise<Seat> {
-    const person = this.as(life, { kind: 'person', name: 'p' });
-    const { id } = await person.openSession(kind, kind);
-    this.#world.check(
-      this.#world.auditor.ledger.rows.session.has(id),
-      'durable',
-      () => `session ${id} was acknowledged and is not on disk`,
-    );
-    return this.seat(id);
-  }
-
-  seat(session: SessionId): Seat {
-    let seat = this.seats.get(session);
-    if (!seat) {
-      seat = {
-        session,
-        memory: new Memory(this.#world, `whoever is at ${session}`, session),
-        attachedTo: null,
-        detach: null,
-        attaching: null,
-      };
-      this.seats.set(session, seat);
-    }
-    return seat;
-  }
-
-  async #openChat(life: Life): Promise<void> {
-    if (this.seats.size >= 3) return;
-    await this.attach(life, await this.#openSeat(life, 'chat'));
-  }
-
-  /** Now and then the client sends the same call again before the first is answered. */
-  async #chatSpawn(life: Life): Promise<void> {
-    const world = this.#world;
-    const seat = world.chance.pick([...this.seats.values()]);
-    if (!seat || !world.mayGrow()) return;
-    const inputs = [
-      {
-        prompt: `from chat ${world.nextPid()}`,
-        name: `chat${world.nextPid()}`,
-        key: `c${world.chance.int(1, 3)}`,
-      },
-    ];
-    const spawn = async (): Promise<void> => {
-      const ids = await this.as(life, { kind: 'session', session: seat.session }).spawnSubtasks(inputs);
-      sawSpawned(world, seat.session, inputs)(ids);
-    };
-    await Promise.all(world.has('same_key') ? [spawn(), spawn()] : [spawn()]);
-  }
-
-  async attach(life: Life, seat: Seat | undefined): Promise<void> {
-    if (!seat || seat.attachedTo || seat.attaching) return;
-    seat.attaching = life;
-    const person = this.as(life, { kind: 'person', name: 'p' });
-    try {
-      const detach = await person.attach(seat.session, this.#receiver(seat, life));
-      if (life.dead) return;
-      seat.attachedTo = life;
-      seat.detach = detach;
-    } finally {
-      if (seat.attaching === life) seat.attaching = null;
-    }
-  }
-
-  /** What it is given it has seen, unless its connection breaks first; and it may break just after. */
-  #receiver(seat: Seat, life: Life): Receiver {
-    const world = this.#world;
-    return async (deliveries) => {
-      checkTaken(world, deliveries);
-      world.say(
-        life,
-        `${seat.session} is given ${deliveries.map((delivery) => delivery.message.id).join(' ')}`,
-      );
-      await world.timeline.sleep(
-        world.chance.hit(0.4) ? world.chance.int(100, 4_000) : world.chance.int(0, 20),
-      );
-      if (life.dead) await new Promise(() => {});
-      const breaks = world.strikes('broken_connection', 0.1)
-        ? world.chance.pick(['before', 'after'] as const)
-        : null;
-      if (breaks !== 'before') for (const delivery of deliveries) world.took(seat.memory, delivery);
-      seat.memory.keep();
-      if (!breaks) return;
-      this.#unseat(seat);
-      throw new Error('the connection of the chat broke');
-    };
-  }
-
-  #unseat(seat: Seat): void {
-    seat.attachedTo = null;
-    seat.detach = null;
-    seat.attaching = null;
-  }
-
-  async #leave(seat: Seat | undefined): Promise<void> {
-    const detach = seat?.detach;
-    if (!seat || !detach || !seat.attachedTo) return;
-    const life = seat.attachedTo;
-    this.#unseat(seat);
-    await this.#world.invoke(life, `${seat.session} leaves`, detach);
-  }
-
-  async #endChat(person: Orchestrator): Promise<void> {
-    const seat = this.#world.chance.pick([...this.seats.values()]);
-    if (
-      !seat ||
-      [...this.#world.auditor.ledger.rows.plan.values()].some((plan) => plan.owner === seat.session)
-    )
-      return;
-    await person.endSession(seat.session);
-    this.seats.delete(seat.session);
-    const row = this.#world.auditor.ledger.rows.session.get(seat.session);
-    this.#world.check(
-      row?.state === 'ended',
-      'durable',
-      () => `the end of ${seat.session} was acknowledged; on disk it is ${row?.state}`,
-    );
-  }
-
   /** In the quiet phase people do what is left to them: take their mail, answer, approve, let everything go on. */
   async tidy(): Promise<void> {
     const world = this.#world;
@@ -482,12 +325,14 @@ export class People {
       what: string,
       make: (person: Orchestrator, item: T) => Promise<unknown>,
     ): Promise<void> => {
-      for (const item of [...items]) await this.#try(life, what, (person) => make(person, item));
+      for (const item of items) await this.#try(life, what, (person) => make(person, item));
     };
     const sessions = [...rows.session.values()].filter(
       (session) => session.kind !== 'worker' && session.state === 'open',
     );
-    await each(sessions, 'attach', (_person, session) => this.attach(life, this.seat(session.id)));
+    await each(sessions, 'attach', (_person, session) =>
+      this.#seats.attach(life, this.#seats.seat(session.id)),
+    );
     const plans = [...rows.plan.values()];
     await each(
       plans.filter((plan) => plan.state === 'draft'),

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { BUGS, type PlantedBug } from './bugs.ts';
+import { BUGS } from './bugs.ts';
+import type { PlantedBug } from './planted-bug.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { expand, type SimOptions } from './options.ts';
+import { expand } from './options.ts';
 import { People } from './people.ts';
 import { checkRest, unfinished } from './rest.ts';
 import { quiesce } from './timeline.ts';
@@ -162,5 +162,3 @@ function beQuiet(world: World, people: People): void {
   };
   tidy();
 }
-
-export type { SimOptions };

@@ -54,7 +54,7 @@ export class Host {
    */
   govern(life: Life): void {
     if (this.life !== life || life.dead) return;
-    for (const process of [...this.processes.values()]) {
+    for (const process of this.processes.values()) {
       const run = this.#world.auditor.ledger.rows.run.get(process.spec.run);
       const known = run?.host === this.name && run.identity === process.identity;
       // Where others may claim what this host held, one of them may have dropped the lease of a run that has ended.
@@ -217,7 +217,7 @@ export class World {
     this.say(life, `CRASHES ${why}`);
     life.dead = true;
     if (!options.onDisk) life.disk.backend.crash();
-    for (const process of [...host.processes.values()]) {
+    for (const process of host.processes.values()) {
       // An agent that was not yet recorded is tied to its parent and goes with it.
       const known = this.auditor.ledger.rows.run.get(process.spec.run)?.identity === process.identity;
       if (known && this.strikes('agents_survive_crash', 0.5)) process.outlive(() => this.anyLife());

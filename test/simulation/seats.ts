@@ -1,0 +1,170 @@
+import type { Caller, Orchestrator, Receiver, SessionId } from '@reveille/protocol';
+import { checkTaken, sawSpawned } from './acknowledged.ts';
+import type { Life } from './life.ts';
+import { Memory } from './mind.ts';
+import type { World } from './world.ts';
+
+/** Somebody at a session that is no worker: a chat, or the terminal a person owns plans with. */
+interface Seat {
+  readonly session: SessionId;
+  readonly memory: Memory;
+  attachedTo: Life | null;
+  detach: (() => Promise<void>) | null;
+  attaching: Life | null;
+}
+
+/** The engine as a caller sees it, with every call seen by the world. */
+export function asCaller(world: World, life: Life, caller: Caller): Orchestrator {
+  const engine = life.engine.as(caller);
+  const who =
+    caller.kind === 'person' ? 'a person' : `session ${caller.kind === 'session' ? caller.session : ''}`;
+  return new Proxy(engine, {
+    get: (target, name: keyof Orchestrator) => {
+      const method = target[name] as (...args: unknown[]) => Promise<unknown>;
+      return (...args: unknown[]) =>
+        world.invoke(life, `${who}: ${name} ${typeof args[0] === 'string' ? args[0] : ''}`, () =>
+          method.apply(target, args),
+        );
+    },
+  });
+}
+
+/** Who sits where, connected to which engine. */
+export class Seats {
+  readonly #world: World;
+  readonly #seats = new Map<string, Seat>();
+
+  constructor(world: World) {
+    this.#world = world;
+    world.onCrash = (life) => {
+      for (const seat of this.#seats.values()) {
+        if (seat.attachedTo === life || seat.attaching === life) this.#unseat(seat);
+      }
+    };
+  }
+
+  any(): Seat | undefined {
+    return this.#world.chance.pick([...this.#seats.values()]);
+  }
+
+  async openSeat(life: Life, kind: 'chat' | 'orchestrator'): Promise<Seat> {
+    const person = asCaller(this.#world, life, { kind: 'person', name: 'p' });
+    const { id } = await person.openSession(kind, kind);
+    this.#world.check(
+      this.#world.auditor.ledger.rows.session.has(id),
+      'durable',
+      () => `session ${id} was acknowledged and is not on disk`,
+    );
+    return this.seat(id);
+  }
+
+  seat(session: SessionId): Seat {
+    let seat = this.#seats.get(session);
+    if (!seat) {
+      seat = {
+        session,
+        memory: new Memory(this.#world, `whoever is at ${session}`, session),
+        attachedTo: null,
+        detach: null,
+        attaching: null,
+      };
+      this.#seats.set(session, seat);
+    }
+    return seat;
+  }
+
+  async openChat(life: Life): Promise<void> {
+    if (this.#seats.size >= 3) return;
+    await this.attach(life, await this.openSeat(life, 'chat'));
+  }
+
+  /** Now and then the client sends the same call again before the first is answered. */
+  async spawn(life: Life): Promise<void> {
+    const world = this.#world;
+    const seat = this.any();
+    if (!seat || !world.mayGrow()) return;
+    const inputs = [
+      {
+        prompt: `from chat ${world.nextPid()}`,
+        name: `chat${world.nextPid()}`,
+        key: `c${world.chance.int(1, 3)}`,
+      },
+    ];
+    const spawn = async (): Promise<void> => {
+      const ids = await asCaller(this.#world, life, { kind: 'session', session: seat.session }).spawnSubtasks(
+        inputs,
+      );
+      sawSpawned(world, seat.session, inputs)(ids);
+    };
+    await Promise.all(world.has('same_key') ? [spawn(), spawn()] : [spawn()]);
+  }
+
+  async attach(life: Life, seat: Seat | undefined): Promise<void> {
+    if (!seat || seat.attachedTo || seat.attaching) return;
+    seat.attaching = life;
+    const person = asCaller(this.#world, life, { kind: 'person', name: 'p' });
+    try {
+      const detach = await person.attach(seat.session, this.#receiver(seat, life));
+      if (life.dead) return;
+      seat.attachedTo = life;
+      seat.detach = detach;
+    } finally {
+      if (seat.attaching === life) seat.attaching = null;
+    }
+  }
+
+  /** What it is given it has seen, unless its connection breaks first; and it may break just after. */
+  #receiver(seat: Seat, life: Life): Receiver {
+    const world = this.#world;
+    return async (deliveries) => {
+      checkTaken(world, deliveries);
+      world.say(
+        life,
+        `${seat.session} is given ${deliveries.map((delivery) => delivery.message.id).join(' ')}`,
+      );
+      await world.timeline.sleep(
+        world.chance.hit(0.4) ? world.chance.int(100, 4_000) : world.chance.int(0, 20),
+      );
+      if (life.dead) await new Promise(() => {});
+      const breaks = world.strikes('broken_connection', 0.1)
+        ? world.chance.pick(['before', 'after'] as const)
+        : null;
+      if (breaks !== 'before') for (const delivery of deliveries) world.took(seat.memory, delivery);
+      seat.memory.keep();
+      if (!breaks) return;
+      this.#unseat(seat);
+      throw new Error('the connection of the chat broke');
+    };
+  }
+
+  #unseat(seat: Seat): void {
+    seat.attachedTo = null;
+    seat.detach = null;
+    seat.attaching = null;
+  }
+
+  async leave(seat: Seat | undefined): Promise<void> {
+    const detach = seat?.detach;
+    if (!seat || !detach || !seat.attachedTo) return;
+    const life = seat.attachedTo;
+    this.#unseat(seat);
+    await this.#world.invoke(life, `${seat.session} leaves`, detach);
+  }
+
+  async end(person: Orchestrator): Promise<void> {
+    const seat = this.#world.chance.pick([...this.#seats.values()]);
+    if (
+      !seat ||
+      [...this.#world.auditor.ledger.rows.plan.values()].some((plan) => plan.owner === seat.session)
+    )
+      return;
+    await person.endSession(seat.session);
+    this.#seats.delete(seat.session);
+    const row = this.#world.auditor.ledger.rows.session.get(seat.session);
+    this.#world.check(
+      row?.state === 'ended',
+      'durable',
+      () => `the end of ${seat.session} was acknowledged; on disk it is ${row?.state}`,
+    );
+  }
+}
