@@ -39,10 +39,11 @@ export async function personSession(tx: Tx, context: Context, name: string): Pro
 export async function endSession(tx: Tx, context: Context, session: Session): Promise<void> {
   if (session.state === 'ended') return;
   await closeMailbox(tx, session, { read: false });
+  // Before its children end: what they report to it now is dead on arrival, not queued for nobody.
+  tx.put('session', { ...(await tx.need('session', session.id)), state: 'ended' });
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
     if (child.plan === null && !isTerminal(child.state)) {
       await cancelTree(tx, context, child, { by: 'reveille', why: `session ${session.name} has ended` });
     }
   }
-  tx.put('session', { ...(await tx.need('session', session.id)), state: 'ended' });
 }
