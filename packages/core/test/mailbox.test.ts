@@ -248,6 +248,17 @@ describe('away and gone', () => {
     );
   });
 
+  test('[MBX6] also of children that had not begun: what they report is on record, not waiting for nobody', async () => {
+    await using world = await start({ settings: { concurrency: 1 } });
+    const chat = await world.chat();
+    for (const name of ['begun', 'not begun']) await chat.spawns(name);
+    expect(world.working).toEqual(['begun']);
+    await chat.orch.endSession(chat.id);
+    await quiet();
+    expect((await chat.mail('end')).map((message) => message.state)).toEqual(['dead', 'dead']);
+    expect(await world.store.sessionsWithMail(10)).toEqual([]);
+  });
+
   test('[MBX6] by setting, the children of a parent that ends are handed to its own parent and report there', async () => {
     await using world = await start({ settings: { orphans: 'hand_up', depth: { orchestrator: 3 } } });
     await world.plan({ top: [] });
