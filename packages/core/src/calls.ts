@@ -213,13 +213,14 @@ async function tryTake(
   over: boolean,
 ): Promise<Taken | null> {
   await checkCaller(tx, caller);
+  // The tasks before the mail: nothing guards an answer that takes nothing, and a task seen as ended has its end there.
+  const open: TaskId[] = [];
+  for (const id of wanted.tasks) if (!isTerminal((await tx.need('task', id)).state)) open.push(id);
   const queued = (await queuedMessages(tx, wanted.session)).filter(
     (message) => message.task && wanted.tasks.has(message.task),
   );
   const needs = queued.filter((message) => NEEDS.has(message.kind));
   const ends = queued.filter((message) => ENDS.has(message.kind));
-  const open: TaskId[] = [];
-  for (const id of wanted.tasks) if (!isTerminal((await tx.need('task', id)).state)) open.push(id);
   const ended =
     wanted.mode === 'all' ? open.length === 0 : ends.length > 0 || open.length < wanted.tasks.size;
   if (!ended && needs.length === 0 && !over) return null;

@@ -53,7 +53,7 @@ export class Engine {
     this.#unsubscribe = this.context.store.onHint((sessions) => this.context.wake(sessions as SessionId[]));
     await this.#sweep(true);
     this.#schedule();
-    this.host.scheduler.kick();
+    this.host.scheduler.start();
   }
 
   /** Stops claiming, stops the agents, leaves their runs to a later life. */

@@ -23,6 +23,8 @@ export class Scheduler {
   /** Fenced while the lease may still have been this host's: nobody else gets them before they are given back. */
   readonly #fenced = new Set<TaskId>();
   readonly #claims: Stepper;
+  /** Not before the engine has started: what is claimed sooner would be voided with the leases of an earlier life. */
+  #started = false;
   #draining = false;
   #lastRenewed: number;
   #unsubscribe: () => void;
@@ -42,6 +44,11 @@ export class Scheduler {
     return this.#runs;
   }
 
+  start(): void {
+    this.#started = true;
+    this.kick();
+  }
+
   /** Looks for work. */
   kick(): void {
     this.#claims.poke();
@@ -49,7 +56,7 @@ export class Scheduler {
 
   async #claim(): Promise<void> {
     // Who cannot renew must not claim: it would only have to stop again.
-    if (this.#draining || this.#mayHaveLost()) return;
+    if (!this.#started || this.#draining || this.#mayHaveLost()) return;
     const { dispatch, host, settings } = this.#context;
     await this.#giveBackFenced();
     const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
