@@ -167,7 +167,9 @@ export class Process implements Agent {
   /** A fact for the engine that started it, in order, sometimes late. */
   tell(event: ExecutorEvent): void {
     const { world } = this;
-    const late = world.strikes('delayed_reports', 0.15) ? world.chance.int(1, 400) : 0;
+    // Who was started is known at once; what it says may take its time.
+    const late =
+      event.type !== 'started' && world.strikes('delayed_reports', 0.15) ? world.chance.int(1, 400) : 0;
     const at = Math.max(this.#lastTold, world.timeline.now + late);
     const deliver = (): void => this.born.deliver(() => this.spec.report(event));
     if (at === world.timeline.now) return deliver();
