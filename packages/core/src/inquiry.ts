@@ -1,4 +1,4 @@
-import { formatAgentType, type Run, type Task } from '@reveille/protocol';
+import { formatAgentType, type RequestId, type Run, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { enqueue } from './mailbox.ts';
 import { settle } from './settle.ts';
@@ -26,6 +26,18 @@ export async function inquire(tx: Tx, context: Context, task: Task, run: Run): P
     text: INQUIRY,
   });
   tx.put('run', { ...run, inquiry: { turn: run.turns, at: tx.now, answers: run.inquiry?.answers ?? 0 } });
+}
+
+/** A person wants it asked once more; whether its turn is open or not, it is its next message. */
+export async function remind(tx: Tx, context: Context, task: Task, request: RequestId): Promise<void> {
+  const letter = {
+    kind: 'inquiry',
+    from: { kind: 'harness' },
+    task: task.id,
+    text: INQUIRY,
+    fresh: true,
+  } as const;
+  await enqueue(tx, context, { ...letter, to: task.session, key: `remind:${request}` });
 }
 
 /** Two answers without a report or any work: the last one counts as a partial result. */

@@ -1,5 +1,6 @@
 import {
   BudgetNode,
+  MessageId,
   PlanId,
   SessionId,
   StopScope,
@@ -52,6 +53,7 @@ const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput
   endSession: SessionId,
   attach: SessionId,
   mailbox: SessionId,
+  getMessage: MessageId,
 };
 
 function firstProblem(name: keyof Orchestrator, value: unknown): unknown {

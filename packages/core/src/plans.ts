@@ -25,7 +25,7 @@ export async function createPlan(
   tx: Tx,
   context: Context,
   checked: CheckedPlan,
-  owner: SessionId,
+  options: { owner: SessionId; start: boolean },
 ): Promise<PlanId> {
   const { plan: input } = checked;
   const plan: Plan = {
@@ -33,7 +33,7 @@ export async function createPlan(
     name: input.name,
     description: input.description,
     baseBranch: input.baseBranch ?? null,
-    owner,
+    owner: options.owner,
     state: 'draft',
     why: 'saved',
     since: tx.now,
@@ -42,13 +42,16 @@ export async function createPlan(
     createdAt: tx.now,
   };
   tx.put('plan', plan);
-  const place = await placeOf(tx, context, owner);
+  const place = await placeOf(tx, context, options.owner);
   openBudget(tx, plan.id, place.budget, input.budget);
   const ids = new Map(input.tasks.map((task) => [task.id, newId(context, 'task')]));
   const dependents = new Map<string, TaskId[]>();
   for (const task of input.tasks) {
-    for (const name of task.dependencies)
-      dependents.set(name, [...(dependents.get(name) ?? []), idOf(ids, task.id)]);
+    for (const name of task.dependencies) {
+      const known = dependents.get(name);
+      if (known) known.push(idOf(ids, task.id));
+      else dependents.set(name, [idOf(ids, task.id)]);
+    }
   }
   input.tasks.forEach((task, i) => {
     const agent = checked.agents[i];
@@ -66,6 +69,8 @@ export async function createPlan(
       budget,
     });
   });
+  if (options.start)
+    await startTasks(tx, plan, await Promise.all([...ids.values()].map((id) => tx.need('task', id))));
   return plan.id;
 }
 
@@ -226,9 +231,13 @@ export async function addTask(
 
 export async function startPlan(tx: Tx, plan: Plan): Promise<void> {
   if (plan.state !== 'draft') throw wrongState(plan, 'started');
+  await startTasks(tx, plan, await planTasks(tx, plan.id));
+}
+
+/** The tasks are given: those of a plan saved in this very change are in no list yet. */
+async function startTasks(tx: Tx, plan: Plan, tasks: readonly Task[]): Promise<void> {
   tx.put('plan', { ...plan, state: 'active', why: 'started', since: tx.now });
-  // Tasks of a plan saved in this very change are not in any list yet; `planTasks` sees only what is stored.
-  for (const task of await planTasks(tx, plan.id)) {
+  for (const task of tasks) {
     // One that was started by hand and sent back by its review is ready already.
     if (task.state === 'ready') offerTask(tx, task);
     else await makeReady(tx, task);

@@ -138,8 +138,8 @@ export async function answerRequest(
   const { text, by, from } = answer;
   const next: Request = { ...request, state: 'answered', answer: { text, by, at: tx.now } };
   tx.put('request', next);
-  // A verdict is no answer to read: it moves the task.
-  if (request.kind !== 'review')
+  // A verdict is no answer to read, it moves the task; nor is what is to be done about a silence.
+  if (request.kind !== 'review' && request.kind !== 'idle')
     await enqueue(tx, context, {
       to: request.from,
       key: `answer:${id}`,

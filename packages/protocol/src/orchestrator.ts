@@ -196,6 +196,8 @@ export interface Orchestrator {
   /** From now on mail wakes the receiver; the returned function disconnects, which is not an end (MBX6). */
   attach(session: SessionId, receiver: Receiver): Promise<() => Promise<void>>;
   mailbox(session: SessionId): Promise<readonly Message[]>;
+  /** Where a message is: for whoever sent it, whoever gets it, and a person (MBX3). */
+  getMessage(message: MessageId): Promise<Message>;
   inbox(): Promise<readonly Request[]>;
   events(after: number, limit: number): Promise<readonly ReveilleEvent[]>;
 }

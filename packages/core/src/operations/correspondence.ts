@@ -19,6 +19,7 @@ import { reserve } from '../budget.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import { remind } from '../inquiry.ts';
 import { enqueue } from '../mailbox.ts';
 import { answerRequest, openRequest } from '../requests.ts';
 import { cancel, complete, review } from '../task-acts.ts';
@@ -132,5 +133,6 @@ async function answerAs(
   const current = await tx.need('task', task.id);
   if (answer.text === 'mark complete') await complete(tx, context, current, '');
   if (answer.text === 'cancel') await cancel(tx, context, current, { by, why: 'it was silent' });
+  if (answer.text === 'remind' && current.run) await remind(tx, context, current, request.id);
   return answered;
 }

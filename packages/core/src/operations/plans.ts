@@ -58,9 +58,8 @@ export function planOperations(
       const id = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
-        return createPlan(tx, context, checked, owner);
+        return createPlan(tx, context, checked, { owner, start: options.start ?? false });
       });
-      if (options.start) await decide(context, async (tx) => startPlan(tx, await tx.need('plan', id)));
       return getPlan(id);
     },
 

@@ -16,6 +16,7 @@ export const SESSION_OPERATIONS = [
   'endSession',
   'attach',
   'mailbox',
+  'getMessage',
   'inbox',
   'events',
 ] as const;
@@ -69,6 +70,15 @@ export function sessionOperations(
       checkOwn(session);
       return readMailbox(store, session);
     },
+    async getMessage(id) {
+      const row = await store.get('message', id);
+      if (!row) throw new ReveilleError('not_found', `There is no message ${id}.`);
+      if (caller.kind !== 'person' && !(await isParty(store, caller.session, row.doc))) {
+        throw new ReveilleError('not_allowed', `Message ${id} is neither from you nor for you.`);
+      }
+      await store.barrier();
+      return row.doc;
+    },
     async inbox() {
       const rows = await store.find('request', { list: 'open', equal: [1] });
       await store.barrier();
@@ -89,4 +99,11 @@ async function readMailbox(store: Store, session: SessionId): Promise<Message[]>
   const rows = (await Promise.all(found)).flat();
   await store.barrier();
   return rows.map((row) => row.doc).toSorted((a, b) => a.number - b.number);
+}
+
+async function isParty(store: Store, session: SessionId, message: Message): Promise<boolean> {
+  if (message.to === session) return true;
+  if (message.from.kind === 'session') return message.from.session === session;
+  if (message.from.kind !== 'task') return false;
+  return (await store.get('task', message.from.task))?.doc.session === session;
 }
