@@ -145,8 +145,8 @@ describe('silence', () => {
 
   test('[HLT1] the choices do what they say', async () => {
     await using world = await start();
-    await world.plan({ wait: [], done: [], stop: [] });
-    for (const name of ['wait', 'done', 'stop']) {
+    await world.plan({ wait: [], ask: [], done: [], stop: [] });
+    for (const name of ['wait', 'ask', 'done', 'stop']) {
       await world.worker(name).says(`words of ${name}`);
       await world.worker(name).ends(`words of ${name}`);
     }
@@ -157,9 +157,13 @@ describe('silence', () => {
       await quiet();
     };
     await answer('wait', 'keep waiting');
+    await answer('ask', 'remind');
     await answer('done', 'mark complete');
     await answer('stop', 'cancel');
     expect(await world.states('wait', 'done', 'stop')).toEqual(['running', 'completed', 'cancelled']);
+    const inquiries = async (name: string) =>
+      (await world.mail(world.worker(name).spec.session, 'inquiry')).length;
+    expect([await inquiries('wait'), await inquiries('ask')]).toEqual([1, 2]);
     expect((await world.task('done')).end?.output).toBe('words of done');
     await world.advance(30_000);
     expect(await world.person.inbox()).toEqual([]);

@@ -303,3 +303,22 @@ describe('away and gone', () => {
     expect(await world.worker('a').reports()).toEqual({ accepted: true });
   });
 });
+
+test('[MBX3] whoever sent a message, whoever gets it and a person can see where it is; nobody else can', async () => {
+  await using world = await start();
+  await world.plan({ parent: [] });
+  const parent = world.worker('parent');
+  await parent.spawns('child');
+  await parent.spawns('other');
+  const id = await parent.orch.sendMessage({
+    to: world.worker('child').spec.session,
+    message: 'mind the gap',
+  });
+  await quiet();
+  expect(await parent.orch.getMessage(id)).toMatchObject({ state: 'queued', text: 'mind the gap' });
+  await world.worker('child').ends();
+  expect(await world.person.getMessage(id)).toMatchObject({ state: 'delivered' });
+  expect(await world.worker('child').orch.getMessage(id)).toMatchObject({ id });
+  await refused(world.worker('other').orch.getMessage(id), 'not_allowed');
+  await refused(world.person.getMessage('msg_none'), 'not_found');
+});

@@ -397,3 +397,11 @@ describe('what blocks what', () => {
     expect((await world.person.getPlan(plan.id)).plan.state).toBe('completed');
   });
 });
+
+test('[PLN1] a plan that is saved and started is never found saved only: it is one change', async () => {
+  await using world = await start();
+  await world.plan({ first: [], second: ['first'] });
+  const created = (await world.events()).filter((event) => event.type === 'plan.created');
+  expect(created).toMatchObject([{ data: { state: 'active' } }]);
+  expect(await world.states('first', 'second')).toEqual(['running', 'pending']);
+});
