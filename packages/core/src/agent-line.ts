@@ -7,6 +7,13 @@ const HISTORY_MS = 30_000;
 const STEER_MS = 10_000;
 
 /**
+ * How a message got into an agent's hands. Its calls and what its executor observes come by different ways, and one may
+ * lag behind the other: what a call answered with is shown to have arrived by a later call, what was given between two
+ * calls by what is observed later, and the input of a turn by either.
+ */
+type Road = 'turn' | 'call' | 'steering';
+
+/**
  * One live agent, and what it said that has not been dealt with yet. Nothing here waits or writes: whoever holds the
  * line takes what is pending when the store can take it, and clears it when the store has.
  */
@@ -19,7 +26,7 @@ export class AgentLine {
   /** The number of the open turn. */
   turn: number | null = null;
   /** Messages in its hands (and its task, by the id of the run) that no sign of life has followed yet. */
-  readonly hands = new Set<string>();
+  readonly hands = new Map<string, Road>();
   /** Those that one has followed, until that is recorded. */
   proven: readonly string[] = [];
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
@@ -72,7 +79,7 @@ export class AgentLine {
         break;
       case 'output':
       case 'tool_call':
-        this.#prove();
+        this.#prove('steering');
         break;
       case 'usage':
         if (this.#usageSeen?.has(event.id)) return;
@@ -109,14 +116,16 @@ export class AgentLine {
     this.vitals.lastSign = this.#context.awake.ms;
     this.vitals.alive = true;
     if (this.hands.size === 0) return;
-    this.#prove();
+    this.#prove('call');
     this.#poke();
   }
 
-  #prove(): void {
-    if (this.hands.size === 0) return;
-    this.proven = [...this.proven, ...this.hands];
-    this.hands.clear();
+  #prove(by: Road): void {
+    for (const [id, road] of this.hands) {
+      if (road !== 'turn' && road !== by) continue;
+      this.proven = [...this.proven, id];
+      this.hands.delete(id);
+    }
   }
 
   /** Whether it was handed the message in its open turn: what was taken for it is not yet in its hands. */
@@ -125,8 +134,8 @@ export class AgentLine {
   }
 
   /** Only what is done after this shows that they arrived. */
-  handedOver(messages: readonly Message[]): void {
-    for (const { id } of messages) this.hands.add(id);
+  handedOver(messages: readonly Message[], by: Road): void {
+    for (const { id } of messages) this.hands.set(id, by);
   }
 
   beginTurn(input: TurnInput): void {
@@ -137,7 +146,7 @@ export class AgentLine {
     this.#usageSeen = null;
     this.hands.clear();
     this.proven = [];
-    for (const id of input.given) this.hands.add(id);
+    for (const id of input.given) this.hands.set(id, 'turn');
     this.vitals.turnOpened(this.#context.awake.ms);
     this.#agent?.turn(input);
   }
@@ -160,7 +169,7 @@ export class AgentLine {
       this.#giveUpSteering?.();
       this.steering = false;
       // It has it from now on: what it did before shows nothing.
-      if (answer === 'taken') this.handedOver(messages);
+      if (answer === 'taken') this.handedOver(messages, 'steering');
       else this.declines = true;
       const seen = answer === 'silent' ? 'unknown' : 'no';
       if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));

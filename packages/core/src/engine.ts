@@ -90,6 +90,7 @@ export class Engine {
     if (this.#sweeping) return;
     this.#sweeping = true;
     try {
+      this.host.scheduler.look();
       this.context.wake((await this.context.store.sessionsWithMail(SWEEP_LIMIT)) as SessionId[]);
       await this.#passOnRequests(first);
     } catch (error) {

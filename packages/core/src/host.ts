@@ -40,7 +40,7 @@ export class Host {
 
   handedOver(caller: Caller, messages: readonly Message[]): void {
     if (messages.length === 0) return;
-    if (caller.kind === 'worker') this.workerOf(caller)?.line.handedOver(messages);
+    if (caller.kind === 'worker') this.workerOf(caller)?.line.handedOver(messages, 'call');
     if (caller.kind === 'session')
       this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
   }

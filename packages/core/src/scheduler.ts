@@ -99,6 +99,11 @@ export class Scheduler {
     this.#runs.set(task, new WorkerRun(this.#context, hooks, task));
   }
 
+  /** A wake may be lost: whoever holds a run looks whether it was cancelled, ended or taken over (WAK4). */
+  look(): void {
+    for (const run of this.#runs.values()) void run.look();
+  }
+
   tick(): void {
     // A store that hangs never says that the leases could not be renewed.
     if (this.#mayHaveLost()) {
