@@ -67,9 +67,9 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     name: 'read-when-answered',
     invariant: 'ends',
     file: core('agent-line.ts'),
-    find: `    for (const { id } of messages) this.hands.add(id);
+    find: `    for (const { id } of messages) this.hands.set(id, by);
 `,
-    replace: `    this.proven = [...this.proven, ...messages.map((message) => message.id)];
+    replace: `    if (by) this.proven = [...this.proven, ...messages.map((message) => message.id)];
     this.#poke();
 `,
     why: 'a message counts as read when it is handed over, not when the agent shows that it has it',
