@@ -3,6 +3,7 @@ import type { Context } from './context.ts';
 import type { Vitals } from './health.ts';
 import { openRequest, openRequests } from './requests.ts';
 import { inquire, isAsked } from './inquiry.ts';
+import { queuedMessages } from './mailbox.ts';
 import { waitReason } from './run-acts.ts';
 import { settle } from './settle.ts';
 import type { Tx } from './tx.ts';
@@ -34,8 +35,9 @@ export async function watchSilence(
   }
   vitals.restSince = context.awake.ms;
   await decideHeld(async (tx, run, task) => {
-    if (!run.turn && run.turns > 0 && !(await waitReason(tx, task, run)))
-      await inquire(tx, context, task, run);
+    if (run.turn || run.turns === 0 || (await waitReason(tx, task, run))) return;
+    // With mail waiting it is not silent: its next turn is on its way.
+    if ((await queuedMessages(tx, task.session)).length === 0) await inquire(tx, context, task, run);
   });
 }
 
