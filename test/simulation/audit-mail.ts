@@ -125,6 +125,7 @@ function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delt
   if (
     before.state !== 'open' ||
     after.kind === 'review' ||
+    after.kind === 'idle' ||
     (after.state !== 'answered' && after.state !== 'expired')
   )
     return;
