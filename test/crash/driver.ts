@@ -13,7 +13,7 @@ import { chanceFrom } from './world.ts';
 
 /** A point that is not reached by then is not on this life's way; it is killed all the same. */
 const POINT_WITHIN_MS = 400;
-/** With nobody to kill it, all that was begun ends within this. A lost wake-up would take the sweep: 5 s. */
+/** With nobody to kill it, all that was begun ends within this. A lost wake-up would take until the next sweep. */
 const FINISH_WITHIN_MS = 20_000;
 const VICTIM = fileURLToPath(new URL('./victim.ts', import.meta.url));
 

@@ -56,6 +56,8 @@ async function main(): Promise<void> {
       depth: { orchestrator: 4, standalone: 4 },
       children: { total: 10_000, open: 1_000, perMinute: 10_000 },
       concurrency: 6,
+      // Only the look at the start is left: a wake that gets lost within a life is not made good for.
+      sweepEveryMs: 60_000,
     },
     log: (level, message, data) =>
       appendFileSync(join(folder, 'log'), `${life} ${level} ${message} ${JSON.stringify(data)}\n`),
