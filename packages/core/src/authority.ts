@@ -109,3 +109,9 @@ const notYours = (task: Task): ReveilleError =>
     'not_allowed',
     `Task ${task.id} is not yours: only its owner, the orchestrator or a person may do this.`,
   );
+
+/** A session's mail is its own, and a person's to see. */
+export function checkOwnMail(caller: Caller, session: SessionId): void {
+  if (caller.kind === 'person' || caller.session === session) return;
+  throw new ReveilleError('not_allowed', `The mailbox of ${session} is not yours.`);
+}

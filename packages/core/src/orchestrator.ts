@@ -12,6 +12,7 @@ import {
 import type { Host } from './host.ts';
 import { CORRESPONDENCE, correspondence } from './operations/correspondence.ts';
 import { DELEGATION, delegation } from './operations/delegation.ts';
+import { MAIL, mail } from './operations/mail.ts';
 import { PLAN_OPERATIONS, planOperations } from './operations/plans.ts';
 import { REPORTING, reporting } from './operations/report.ts';
 import { SESSION_OPERATIONS, sessionOperations } from './operations/sessions.ts';
@@ -30,6 +31,7 @@ const GROUPS: readonly Group[] = [
   [REPORTING, reporting],
   [CORRESPONDENCE, correspondence],
   [SESSION_OPERATIONS, sessionOperations],
+  [MAIL, mail],
 ];
 
 /** What the first argument is, where it is no input that the operation parses itself. */
@@ -104,6 +106,7 @@ type Offered = (
   | typeof REPORTING
   | typeof CORRESPONDENCE
   | typeof SESSION_OPERATIONS
+  | typeof MAIL
 )[number];
 /** No operation is forgotten: this fails to compile if one is. */
 type Complete = Exclude<keyof Orchestrator, Offered> extends never ? Orchestrator : never;

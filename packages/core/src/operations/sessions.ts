@@ -1,38 +1,17 @@
-import {
-  ReveilleError,
-  type Caller,
-  type Message,
-  type Orchestrator,
-  type SessionId,
-} from '@reveille/protocol';
+import { ReveilleError, type Caller, type Orchestrator } from '@reveille/protocol';
+import { checkOwnMail } from '../authority.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
-import type { Store } from '../ports/store.ts';
 import { AttachedReceiver } from '../receiver.ts';
 import { endSession, openSession } from '../sessions.ts';
 
-export const SESSION_OPERATIONS = [
-  'openSession',
-  'endSession',
-  'attach',
-  'mailbox',
-  'getMessage',
-  'inbox',
-  'events',
-] as const;
+export const SESSION_OPERATIONS = ['openSession', 'endSession', 'attach'] as const;
 
 export function sessionOperations(
   host: Host,
   caller: Caller,
 ): Pick<Orchestrator, (typeof SESSION_OPERATIONS)[number]> {
   const { context } = host;
-  const { store } = context;
-
-  /** A session's mail is its own, and a person's to see. */
-  function checkOwn(session: SessionId): void {
-    if (caller.kind === 'person' || caller.session === session) return;
-    throw new ReveilleError('not_allowed', `The mailbox of ${session} is not yours.`);
-  }
 
   return {
     async openSession(kind, name) {
@@ -41,7 +20,7 @@ export function sessionOperations(
       return decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200)));
     },
     async endSession(session) {
-      checkOwn(session);
+      checkOwnMail(caller, session);
       await decide(context, async (tx) => {
         const row = await tx.need('session', session);
         if (row.kind === 'worker')
@@ -50,7 +29,7 @@ export function sessionOperations(
       });
     },
     async attach(session, receive) {
-      checkOwn(session);
+      checkOwnMail(caller, session);
       await decide(context, async (tx) => {
         const row = await tx.need('session', session);
         if (row.kind === 'worker')
@@ -66,44 +45,5 @@ export function sessionOperations(
         await host.disconnected(session);
       };
     },
-    async mailbox(session) {
-      checkOwn(session);
-      return readMailbox(store, session);
-    },
-    async getMessage(id) {
-      const row = await store.get('message', id);
-      if (!row) throw new ReveilleError('not_found', `There is no message ${id}.`);
-      if (caller.kind !== 'person' && !(await isParty(store, caller.session, row.doc))) {
-        throw new ReveilleError('not_allowed', `Message ${id} is neither from you nor for you.`);
-      }
-      await store.barrier();
-      return row.doc;
-    },
-    async inbox() {
-      const rows = await store.find('request', { list: 'open', equal: [1] });
-      await store.barrier();
-      return rows.map((row) => row.doc).filter((request) => request.with === null);
-    },
-    async events(after, limit) {
-      await store.barrier();
-      return store.events(after, Math.min(limit, 10_000));
-    },
   };
-}
-
-async function readMailbox(store: Store, session: SessionId): Promise<Message[]> {
-  if (!(await store.get('session', session)))
-    throw new ReveilleError('not_found', `There is no session ${session}.`);
-  const states = ['queued', 'delivered', 'read', 'dead'];
-  const found = states.map((state) => store.find('message', { list: 'byState', equal: [session, state] }));
-  const rows = (await Promise.all(found)).flat();
-  await store.barrier();
-  return rows.map((row) => row.doc).toSorted((a, b) => a.number - b.number);
-}
-
-async function isParty(store: Store, session: SessionId, message: Message): Promise<boolean> {
-  if (message.to === session) return true;
-  if (message.from.kind === 'session') return message.from.session === session;
-  if (message.from.kind !== 'task') return false;
-  return (await store.get('task', message.from.task))?.doc.session === session;
 }
