@@ -75,17 +75,13 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
     why: 'children of a cancelled parent go on, and spawn, until it has stopped',
   },
   {
-    name: 'cancelled-parent-spawns',
+    name: 'cancel-not-recorded',
     invariant: 'cancelled trees',
-    file: core('tx.ts'),
-    find: `      if (after === before || !after) {
-        guards.push({ table, id, version });
-        continue;
-      }
+    file: core('settle.ts'),
+    find: `  tx.put('task', { ...task, cancelling: { ...wish, at: tx.now } });
 `,
-    replace: `      if (after === before || !after) continue;
-`,
-    why: 'what a decision read may have changed by the time it is committed: a child is born under a parent just cancelled',
+    replace: '',
+    why: 'a cancel is only a wake: whoever misses it goes on and spawns',
   },
   {
     name: 'orphans-run-on',
@@ -105,16 +101,6 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
     replace: `    if (this.#closed) return;
 `,
     why: 'a sweep and a wake both look, and both start what they find: two turns, two agents',
-  },
-  {
-    name: 'claimed-twice-held-twice',
-    invariant: 'one agent',
-    file: core('scheduler.ts'),
-    find: `    if (this.#runs.has(task)) {
-`,
-    replace: `    if (this.#runs.size > 100) {
-`,
-    why: 'recovery runs twice at once: two holders of one task on one host',
   },
   {
     name: 'second-process',

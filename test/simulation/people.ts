@@ -86,7 +86,7 @@ export class People {
       pauseWorker: on('pause', 1.5),
       resumeWorker: on('pause', 2),
       cancelPlan: on('cancel_plan', 0.4),
-      cancelTask: on('cancel', 1.5),
+      cancelTask: on('cancel', 2.5),
       interrupt: on('interrupt', 1.5),
       retry: on('retry', 2),
       message: on('messages', 1),
@@ -176,7 +176,7 @@ export class People {
     if (!open) return;
     switch (deed) {
       case 'cancelTask':
-        return this.#cancelTask(person, open);
+        return this.#cancelTask(person, this.#anyTask((task) => this.#isParent(task)) ?? open);
       case 'pauseWorker':
         return void (await person.pauseWorker(open.id));
       case 'resumeWorker':
@@ -244,6 +244,11 @@ export class People {
     this.#checkStopped([task]);
     // While it is being stopped, all that was below it is too; when it has stopped, some may have been handed up.
     if (this.#world.auditor.ledger.rows.task.get(task.id)?.cancelling) this.#checkStopped(covered);
+  }
+
+  #isParent(task: Task): boolean {
+    if (isTerminal(task.state)) return false;
+    return this.#world.auditor.ledger.tasksOf(task.session).some((child) => !isTerminal(child.state));
   }
 
   *#below(task: Task): Generator<Task> {

@@ -139,7 +139,7 @@ function scheduleFaults(world: World, host: Host): void {
     ['store_hangs', 'hangs'],
   ] as const) {
     often(fault, () => {
-      const ms = chance.pick([100, 2_000, 12_000, 13_500, 30_000]) ?? 100;
+      const ms = chance.pick([100, 2_000, 13_500, 25_000, 30_000]) ?? 100;
       world.say(host.life, `its store ${state} for ${ms} ms`);
       host.store = state;
       timeline.after(ms, () => host.storeBack());

@@ -1,8 +1,10 @@
 import type { Message, Task } from '@reveille/protocol';
 import type { World } from './world.ts';
 
-/** The sweep looks every 5 s; twice that and a little is too long. */
+/** For a task the next tick is enough; for mail there is the wake, and the sweep every 5 s for what was lost before. */
 const TOO_LONG_MS = 12_000;
+const SWEPT_MS = 7_000;
+const WOKEN_MS = 2_500;
 
 /**
  * In the quiet phase nothing is in the way of anybody. So what could go on and does not is a failure long before
@@ -39,7 +41,8 @@ export class Watch {
       const since = this.#since.get(id) ?? world.timeline.now;
       this.#since.set(id, since);
       const ms = world.timeline.now - since;
-      world.check(ms < TOO_LONG_MS, 'liveness', () => `${what}, for ${ms} ms`);
+      const woken = id.startsWith('msg_') && since > world.options.activeMs + SWEPT_MS;
+      world.check(ms < (woken ? WOKEN_MS : TOO_LONG_MS), 'liveness', () => `${what}, for ${ms} ms`);
     }
   }
 
