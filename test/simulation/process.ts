@@ -187,6 +187,12 @@ export class Process implements Agent {
     const event = { type: 'turn_ended', turn, lastWords, ...(interrupted ? { interrupted } : {}) } as const;
     this.tell(event);
     if (this.world.strikes('duplicate_reports', 0.3)) this.tell(event);
+    // Once more when a later turn is open, out of its order.
+    if (this.world.strikes('late_reports', 0.3)) {
+      this.world.timeline.after(this.world.chance.int(20, 4_000), () => {
+        if (this.alive) this.born.deliver(() => this.spec.report(event));
+      });
+    }
   }
 
   #leaveTurn(): void {
