@@ -44,8 +44,11 @@ export function takeSnapshot(world: string): Snapshot | null {
 function read(db: DatabaseSync): Snapshot | null {
   if (!db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'message'`).get()) return null;
   const table = <T>(name: string): Map<string, T> => {
-    const rows = db.prepare(`SELECT id, doc FROM ${name}`).all() as { id: string; doc: string }[];
-    return new Map(rows.map(({ id, doc }) => [id, JSON.parse(doc) as T]));
+    const rows = db.prepare(`SELECT id, doc, live FROM ${name}`).all() as Record<
+      'id' | 'doc' | 'live',
+      string
+    >[];
+    return new Map(rows.map(({ id, doc, live }) => [id, { ...JSON.parse(doc), ...JSON.parse(live) } as T]));
   };
   const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as {
     integrity_check: string;

@@ -18,6 +18,8 @@ export interface Shape {
   readonly lists: readonly ListShape[];
   /** Positions in `columns` whose values no two rows share; null is shared freely. */
   readonly unique: readonly number[];
+  /** Fields that a row keeps apart from what changes; see INDEX. */
+  readonly fixed: readonly string[];
 }
 
 // INDEX ties the functions of a table to its documents; a store handles all tables alike and only ever gives a
@@ -26,6 +28,7 @@ type Erased = {
   readonly columns: Readonly<Record<string, (doc: Doc) => ColumnValue>>;
   readonly lists: Readonly<Record<string, { readonly equal: readonly string[]; readonly order: string }>>;
   readonly unique?: readonly string[];
+  readonly fixed?: readonly string[];
 };
 
 function shapeOf(table: TableName): Shape {
@@ -37,6 +40,7 @@ function shapeOf(table: TableName): Shape {
     read: Object.values(index.columns),
     lists: Object.entries(index.lists).map(([name, list]) => ({ name, ...list })),
     unique: (index.unique ?? []).map((name) => columns.indexOf(name)),
+    fixed: index.fixed ?? ['id'],
   };
 }
 

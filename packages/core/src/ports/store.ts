@@ -37,6 +37,8 @@ interface TableIndex<T extends TableName> {
   readonly columns: Readonly<Record<string, (doc: Tables[T]) => ColumnValue>>;
   readonly lists: Readonly<Record<string, { readonly equal: readonly string[]; readonly order: string }>>;
   readonly unique?: readonly string[];
+  /** What rarely or never changes once the row is there; a store may keep it apart and not write it again. */
+  readonly fixed?: readonly (keyof Tables[T])[];
 }
 
 export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
@@ -59,6 +61,30 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
       byKey: { equal: ['key'], order: 'id' },
     },
     unique: ['key'],
+    fixed: [
+      ...([
+        'id',
+        'plan',
+        'key',
+        'name',
+        'prompt',
+        'expectedOutput',
+        'resultSchema',
+        'agent',
+        'model',
+      ] as const),
+      ...([
+        'priority',
+        'targetFiles',
+        'review',
+        'owner',
+        'session',
+        'depth',
+        'dependencies',
+        'dependents',
+      ] as const),
+      ...(['budget', 'createdAt'] as const),
+    ],
   },
   session: {
     columns: { kind: (s) => (s.kind === 'worker' ? null : s.kind) },
@@ -68,6 +94,7 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
     // Found by its task; what is open is known to dispatch.
     columns: {},
     lists: {},
+    fixed: ['id', 'task', 'session', 'attempt', 'startedAt'],
   },
   message: {
     columns: {
@@ -81,6 +108,7 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
       byKey: { equal: ['key'], order: 'id' },
     },
     unique: ['key'],
+    fixed: ['id', 'to', 'number', 'key', 'kind', 'from', 'task', 'run', 'request', 'text', 'urgent', 'at'],
   },
   request: {
     columns: {

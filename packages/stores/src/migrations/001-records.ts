@@ -17,9 +17,12 @@ export const records: Migration = {
   ],
 };
 
-function tables({ text, integer, real, keyed }: Dialect): string[] {
+function tables({ name: dialect, text, integer, real, keyed }: Dialect): string[] {
+  // SQLite writes the page of a row again with every version, so there what never changes is kept apart.
+  const documents =
+    dialect === 'sqlite' ? ['doc TEXT NOT NULL', 'live TEXT NOT NULL'] : ['doc TEXT NOT NULL'];
   const table = (name: string, columns: string[]): string =>
-    `CREATE TABLE ${name} (${[`id ${text} PRIMARY KEY`, `v ${integer} NOT NULL`, 'doc TEXT NOT NULL', ...columns].join(', ')}) ${keyed}`;
+    `CREATE TABLE ${name} (${[`id ${text} PRIMARY KEY`, `v ${integer} NOT NULL`, ...documents, ...columns].join(', ')}) ${keyed}`;
   return [
     table('plan', [`state ${text} NOT NULL`, `at ${real} NOT NULL`]),
     table('task', [`plan ${text}`, `owner ${text} NOT NULL`, `open ${integer}`, `key ${text}`]),

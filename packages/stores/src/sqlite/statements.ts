@@ -1,7 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ReveilleError } from '@reveille/protocol';
 import type { Row, TableName } from '@reveille/core';
-import { columnValues, type ColumnValue, type ListShape, type Shape } from '../columns.ts';
+import { columnValues, type ColumnValue, type Doc, type ListShape, type Shape } from '../columns.ts';
+import { Halves } from './halves.ts';
+
+/** The bit of the fixed half, beyond those of the columns. */
+const DOC = 1 << 30;
 
 interface ListStatements {
   readonly all: StatementSync;
@@ -12,6 +16,7 @@ interface ListStatements {
 export class Statements {
   readonly #db: DatabaseSync;
   readonly #shape: Shape;
+  readonly #halves: Halves;
   readonly #get: StatementSync;
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
@@ -24,8 +29,9 @@ export class Statements {
     const { table, columns } = shape;
     this.#db = db;
     this.#shape = shape;
-    this.#get = asArrays(db.prepare(`SELECT v, doc FROM ${table} WHERE id = ?`));
-    const names = ['id', 'v', 'doc', ...columns.map(quoted)];
+    this.#halves = new Halves(shape);
+    this.#get = asArrays(db.prepare(`SELECT v, doc, live FROM ${table} WHERE id = ?`));
+    const names = ['id', 'v', 'doc', 'live', ...columns.map(quoted)];
     this.#insert = db.prepare(
       `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
     );
@@ -43,8 +49,14 @@ export class Statements {
     return id ?? '';
   }
 
-  get(id: string): [version: number, doc: string] | undefined {
-    return this.#get.get(id) as unknown as [number, string] | undefined;
+  get(id: string): Row<TableName> | undefined {
+    const found = this.#get.get(id) as unknown as [number, string, string] | undefined;
+    return found && { version: found[0], doc: this.#halves.join(found[1], found[2]) };
+  }
+
+  /** What of a document is written with every version of it. */
+  liveText(doc: Doc): string {
+    return this.#halves.liveText(doc);
   }
 
   /** Which row has this value in the unique column at this position. */
@@ -68,12 +80,16 @@ export class Statements {
     }
     const values = columnValues(this.#shape, row.doc);
     if (!stored) {
-      this.#insert.run(id, row.version, text, ...values);
+      this.#insert.run(id, row.version, this.#halves.fixedText(row.doc), text, ...values);
       return;
     }
     const old = columnValues(this.#shape, stored.doc);
     const changed: ColumnValue[] = [];
     let mask = 0;
+    if (!this.#halves.sameFixed(stored.doc, row.doc)) {
+      mask |= DOC;
+      changed.push(this.#halves.fixedText(row.doc));
+    }
     for (let at = 0; at < values.length; at++) {
       if (values[at] === old[at]) continue;
       mask |= 1 << at;
@@ -92,7 +108,7 @@ export class Statements {
     if (known) return known;
     const { table, columns } = this.#shape;
     const changed = columns.filter((_, at) => mask & (1 << at)).map((name) => `${quoted(name)} = ?`);
-    const sets = ['v = ?', 'doc = ?', ...changed].join(', ');
+    const sets = ['v = ?', 'live = ?', ...(mask & DOC ? ['doc = ?'] : []), ...changed].join(', ');
     const statement = this.#db.prepare(`UPDATE ${table} SET ${sets} WHERE id = ? AND v = ?`);
     this.#updates.set(mask, statement);
     return statement;

@@ -68,7 +68,7 @@ export class SqliteTable {
   put({ id, expect, doc }: Write): Before | undefined {
     const entry = this.#cache.get(id) ?? this.#load(id) ?? this.#insert(id);
     if (this.#shape.unique.length > 0 && this.#clashes(entry, doc)) return undefined;
-    const text = EAGER.has(this.#shape.table) ? JSON.stringify(doc) : '';
+    const text = EAGER.has(this.#shape.table) ? this.#statements.liveText(doc) : '';
     const before = { entry, row: entry.row, text: entry.text };
     this.#change(entry, { version: expect + 1, doc }, text);
     return before;
@@ -122,14 +122,14 @@ export class SqliteTable {
 
   #write({ id, stored, row, text }: Entry): void {
     // No text: not an eager table, or a row that was flushed and then put back by a failing change.
-    this.#statements.write(id, stored, row, text || JSON.stringify(row?.doc));
+    const live = text || (row ? this.#statements.liveText(row.doc) : '');
+    this.#statements.write(id, stored, row, live);
   }
 
   #load(id: string): Entry | undefined {
     if (id > this.#maxId) return undefined;
-    const found = this.#statements.get(id);
-    if (!found) return undefined;
-    const row = { version: found[0], doc: JSON.parse(found[1]) as Doc };
+    const row = this.#statements.get(id);
+    if (!row) return undefined;
     const entry: Entry = { id, row, text: '', stored: row, dirty: false };
     this.#cache.set(id, entry);
     return entry;

@@ -22,10 +22,11 @@ export interface WriterOptions {
 }
 
 /**
- * A turn of the event loop can be long when a thousand calls come at once; a commit costs a fraction of this, and
- * nobody waits for the whole turn.
+ * A turn of the event loop can be long when a thousand calls come at once, and nobody should wait for the whole of it.
+ * So a batch ends after a few times what a commit costs on this disk: most of the time goes into work, and little
+ * into waiting.
  */
-const LONGEST_BATCH_MS = 5;
+const BATCH = { commits: 4, shortestMs: 2, longestMs: 50 } as const;
 
 /**
  * Group commit. A change is checked and applied to the cached rows when it comes. The first one opens a batch; all that
@@ -47,6 +48,7 @@ export class Writer {
   readonly #rollback: StatementSync;
   #batch: Batch | undefined;
   #openedAt = 0;
+  #batchMs: number = BATCH.shortestMs;
   #begun = false;
   #closed = false;
 
@@ -72,7 +74,7 @@ export class Writer {
       const outcome = this.#apply(change);
       if (!outcome.committed) return outcome;
       const answer = batch.add(change, outcome);
-      if (this.#options.clock.mono() - this.#openedAt >= LONGEST_BATCH_MS) this.#end(batch);
+      if (this.#options.clock.mono() - this.#openedAt >= this.#batchMs) this.#end(batch);
       return answer;
     });
   }
@@ -140,7 +142,7 @@ export class Writer {
     try {
       this.flush();
       crashPoint('before-commit');
-      if (this.#begun) this.#commit.run();
+      this.#commitNow();
     } catch (error) {
       this.#fail(batch, storeError(this.#options.path, error));
       return;
@@ -155,6 +157,17 @@ export class Writer {
     batch.succeed();
     if (batch.offers) this.offered.tell();
     this.#options.committed();
+  }
+
+  #commitNow(): void {
+    if (!this.#begun) return;
+    const { clock } = this.#options;
+    const before = clock.mono();
+    this.#commit.run();
+    const wanted = BATCH.commits * (clock.mono() - before);
+    // Slowly: one slow commit is a neighbour's, not the disk's.
+    const smooth = 0.8 * this.#batchMs + 0.2 * wanted;
+    this.#batchMs = Math.min(BATCH.longestMs, Math.max(BATCH.shortestMs, smooth));
   }
 
   /** What goes wrong with the file ends the open batch, because SQLite may have rolled it back by itself. */
