@@ -43,6 +43,10 @@ async function reopenChild(tx: Tx, task: Task): Promise<void> {
       `The owner of task ${task.id} has ended; there is nobody to report to.`,
     );
   }
+  const parent = owner.task ? await tx.need('task', owner.task) : null;
+  if (parent?.cancelling) {
+    throw new ReveilleError('wrong_state', `Task ${parent.id}, its parent, is being cancelled.`);
+  }
   tx.put('session', { ...owner, childrenOpen: owner.childrenOpen + 1 });
 }
 
