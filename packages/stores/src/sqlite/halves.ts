@@ -6,24 +6,20 @@ import type { Doc, Shape } from '../columns.ts';
  */
 export class Halves {
   readonly #fixed: readonly string[];
-  readonly #isFixed: ReadonlySet<string>;
+  /** The other fields, as the first document shows them: all of a table have the same. */
+  #live: readonly string[] | undefined;
 
   constructor(shape: Shape) {
     this.#fixed = shape.fixed;
-    this.#isFixed = new Set(shape.fixed);
   }
 
   fixedText(doc: Doc): string {
-    const fields = doc as unknown as Record<string, unknown>;
-    const half: Record<string, unknown> = {};
-    for (const name of this.#fixed) half[name] = fields[name];
-    return JSON.stringify(half);
+    return textOf(doc, this.#fixed);
   }
 
   liveText(doc: Doc): string {
-    const half: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(doc)) if (!this.#isFixed.has(name)) half[name] = value;
-    return JSON.stringify(half);
+    this.#live ??= Object.keys(doc).filter((name) => !this.#fixed.includes(name));
+    return textOf(doc, this.#live);
   }
 
   /** By identity: whoever makes the next version of a row copies what it leaves alone. */
@@ -36,4 +32,11 @@ export class Halves {
   join(fixed: string, live: string): Doc {
     return { ...JSON.parse(fixed), ...JSON.parse(live) } as Doc;
   }
+}
+
+function textOf(doc: Doc, names: readonly string[]): string {
+  const fields = doc as unknown as Record<string, unknown>;
+  const half: Record<string, unknown> = {};
+  for (const name of names) half[name] = fields[name];
+  return JSON.stringify(half);
 }

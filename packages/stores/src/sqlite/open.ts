@@ -23,7 +23,7 @@ export interface SqliteOptions {
 const IDLE_MS = 1_000;
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
-  const { path, clock, cachedRows = 1000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
+  const { path, clock, cachedRows = 3_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
   const db = openFile({ path, migrations });
   try {
     if (options.maxPages) db.exec(`PRAGMA max_page_count = ${options.maxPages}`);
