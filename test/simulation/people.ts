@@ -11,7 +11,7 @@ import {
 import type { Life } from './life.ts';
 import type { Habit } from './options.ts';
 import { makePlan } from './plans.ts';
-import { ConnectionLost } from './process.ts';
+import { ConnectionLost } from './connection-lost.ts';
 import { Seats, asCaller } from './seats.ts';
 import type { World } from './world.ts';
 

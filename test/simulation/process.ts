@@ -3,11 +3,9 @@ import type { Orchestrator } from '@reveille/protocol';
 import { auditDependencies } from './audit-tasks.ts';
 import type { Life } from './life.ts';
 import type { Mind } from './mind.ts';
+import { ConnectionLost } from './connection-lost.ts';
 import { script } from './script.ts';
 import type { World } from './world.ts';
-
-/** The connection of a process that outlived its engine is gone. */
-export class ConnectionLost extends Error {}
 
 /**
  * One agent process on a host, as an executor starts it. It lives or dies apart from the engine: after a crash of the

@@ -2,7 +2,8 @@ import type { TurnInput } from '@reveille/core';
 import { ReveilleError, type ErrorClass, type ErrorCode } from '@reveille/protocol';
 import { sawReport } from './acknowledged.ts';
 import { answer, waitFor, work } from './doing.ts';
-import { ConnectionLost, type Process } from './process.ts';
+import { ConnectionLost } from './connection-lost.ts';
+import type { Process } from './process.ts';
 
 /** What an agent may be told no with. Anything else is a defect. */
 const EXPECTED: ReadonlySet<ErrorCode> = new Set([

@@ -3,7 +3,8 @@ import type { Delivery, Fact, Message as Mail, Task, TaskId } from '@reveille/pr
 import { openMemory, type MemoryBackend } from '@reveille/stores';
 import { Auditor, type Invariant } from './auditor.ts';
 import { Chance } from './chance.ts';
-import { ConnectionLost, type Process } from './process.ts';
+import { ConnectionLost } from './connection-lost.ts';
+import type { Process } from './process.ts';
 import { within } from './ledger.ts';
 import { Life } from './life.ts';
 import { Mind, readDelivery, readText, type Memory } from './mind.ts';
