@@ -1,4 +1,4 @@
-import { ReveilleError } from '@reveille/protocol';
+import { ReveilleError, isStoreError } from '@reveille/protocol';
 import type { Context, Lane } from './context.ts';
 import { derivePlans } from './plan-status.ts';
 import { Tx } from './tx.ts';
@@ -21,6 +21,7 @@ export async function decide<T>(
 ): Promise<T> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const made = await make(context, decision, lane);
+    if (made === 'stale') continue;
     if (!made.committing) {
       // What it saw may not be on disk yet, and its answer may go outside.
       await context.store.barrier();
@@ -39,14 +40,18 @@ export async function decide<T>(
 
 async function make<T>(context: Context, decision: (tx: Tx) => Promise<T>, lane: Lane) {
   const leave = await context.gate.enter(lane);
+  const tx = new Tx(context.store, context.clock.now());
   try {
-    const tx = new Tx(context.store, context.clock.now());
     const value = await decision(tx);
     if (!tx.dirty) return { tx, value, committing: null };
     await derivePlans(tx);
     const committing = context.store.commit(tx.change());
     if (context.store.readsOwnWrites) return { tx, value, committing };
     return { tx, value, committing: Promise.resolve(await committing) };
+  } catch (error) {
+    // On a store that others write to, it may have refused what never was: rows of different moments.
+    if (!context.store.readsOwnWrites && !isStoreError(error) && (await tx.isStale())) return 'stale';
+    throw error;
   } finally {
     leave();
   }

@@ -3,7 +3,7 @@ import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import type { Mailroom } from './mailroom.ts';
 import { offerTask } from './offers.ts';
-import { LEASE } from './ports/dispatch.ts';
+import { LEASE, type Claim } from './ports/dispatch.ts';
 import { Stepper } from './stepper.ts';
 import { WorkerRun } from './worker-run.ts';
 
@@ -60,12 +60,17 @@ export class Scheduler {
     const { dispatch, host, settings } = this.#context;
     await this.#giveBackFenced();
     const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
+    this.#holdAll(woken);
     const free = settings.concurrency - this.#executing();
     const fresh = free > 0 ? await dispatch.claim({ host, max: free }) : [];
-    // The drain may have begun meanwhile and has stopped all it knew: what was claimed since is left to a later life.
-    if (this.#draining) return;
-    for (const claim of [...woken, ...fresh]) this.#hold(claim.task as TaskId);
+    this.#holdAll(fresh);
     if (woken.length + fresh.length > 0) this.kick();
+  }
+
+  /** At once: if the next claim fails, nobody else knows of these. A drain leaves them to a later life. */
+  #holdAll(claims: readonly Claim[]): void {
+    if (this.#draining) return;
+    for (const claim of claims) this.#hold(claim.task as TaskId);
   }
 
   #executing(): number {

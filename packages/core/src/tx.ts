@@ -89,6 +89,14 @@ export class Tx {
     return this.#letters.get(session)?.values() ?? [];
   }
 
+  /** Whether a row has changed since it was read. */
+  async isStale(): Promise<boolean> {
+    for (const { table, id, version } of this.#entries.values()) {
+      if (((await this.#store.get(table, id))?.version ?? 0) !== version) return true;
+    }
+    return false;
+  }
+
   note(fact: Fact): void {
     this.#facts.push(fact);
     this.#dirty = true;

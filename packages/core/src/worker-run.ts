@@ -65,6 +65,7 @@ export class WorkerRun implements Taker {
   #wall: WallTime | null = null;
   #leftOpen = true;
   #overtaken = false;
+  #tried = false;
   /** What `begin` said, until the agent has been given its first turn: if the store fails before, the rest is made again. */
   #begun: Begun | null = null;
   /** On the way from a claim to its first turn; it holds its slot meanwhile. */
@@ -215,8 +216,11 @@ export class WorkerRun implements Taker {
 
   /** A claim that was lost while the store did not answer opens nothing any more. */
   async #begin(tx: Tx): Promise<Begun> {
-    if (!this.#working) return { kind: 'nothing' };
-    return begin(tx, this.#context, this.taskId, () => this.#hooks.isLost(this.taskId));
+    const isLost = (): Promise<boolean> => this.#hooks.isLost(this.taskId);
+    // Whatever drops a lease changes a row that was read here; then it may be another's by now.
+    if (!this.#working || (this.#tried && (await isLost()))) return { kind: 'nothing' };
+    this.#tried = true;
+    return begin(tx, this.#context, this.taskId, isLost);
   }
 
   get #working(): boolean {
