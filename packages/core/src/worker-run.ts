@@ -64,7 +64,8 @@ export class WorkerRun implements Taker {
   #blockedCalls = 0;
   #wall: WallTime | null = null;
   #leftOpen = true;
-  #overtaken = false;
+  /** Somebody else went on with the run. */
+  overtaken = false;
   #tried = false;
   /** What `begin` said, until the agent has been given its first turn: if the store fails before, the rest is made again. */
   #begun: Begun | null = null;
@@ -95,11 +96,6 @@ export class WorkerRun implements Taker {
   /** Whether there may be more for somebody to do: it left a run that is still open. */
   get leftOpen(): boolean {
     return this.#leftOpen;
-  }
-
-  /** Somebody else went on with the run, whoever has the lease. */
-  get overtaken(): boolean {
-    return this.#overtaken;
   }
 
   /** A call of its agent waits for others; until it returns, the run holds no slot. */
@@ -182,8 +178,8 @@ export class WorkerRun implements Taker {
     const task = await store.get('task', this.taskId);
     await store.barrier();
     if (!run || !task || run.doc.state === 'ended') return null;
-    this.#overtaken = run.doc.epoch !== held?.epoch;
-    return this.#overtaken ? null : { run: run.doc, task: task.doc };
+    this.overtaken = run.doc.epoch !== held?.epoch;
+    return this.overtaken ? null : { run: run.doc, task: task.doc };
   }
 
   async #start(): Promise<void> {
@@ -217,8 +213,9 @@ export class WorkerRun implements Taker {
   /** A claim that was lost while the store did not answer opens nothing any more. */
   async #begin(tx: Tx): Promise<Begun> {
     const isLost = (): Promise<boolean> => this.#hooks.isLost(this.taskId);
-    // Whatever drops a lease changes a row that was read here; then it may be another's by now.
-    if (!this.#working || (this.#tried && (await isLost()))) return { kind: 'nothing' };
+    // A pause drops the lease, a resume offers it again: with other hosts about, it may be another's.
+    const doubt = this.#tried || !this.#context.store.readsOwnWrites;
+    if (!this.#working || (doubt && (await isLost()))) return { kind: 'nothing' };
     this.#tried = true;
     return begin(tx, this.#context, this.taskId, isLost);
   }
