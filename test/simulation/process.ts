@@ -49,6 +49,22 @@ export class Process implements Agent {
     life.host.processes.set(this.identity, this);
     const resume = this.mind.history === 'starts_anew' ? null : `history of ${spec.session}`;
     this.tell({ type: 'started', identity: this.identity, resume });
+    if (spec.epoch > 1 && this.world.strikes('late_reports', 0.3)) this.#lateWord();
+  }
+
+  /** A report of the run's last epoch was still on its way, and arrives now: it must be refused. */
+  #lateWord(): void {
+    const { world, spec } = this;
+    const caller = { kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch - 1 } as const;
+    world.timeline.after(world.chance.int(0, 300), () => {
+      const life = world.anyLife();
+      if (!life) return;
+      const say = () => life.engine.as(caller).reportCompletion({ status: 'failed', output: 'late' });
+      world.invoke(life, `a late report of ${spec.run}, epoch ${caller.epoch}`, say).then(
+        () => world.fail('one agent', `a report of epoch ${caller.epoch} was heard, ${spec.run} is past it`),
+        (error: unknown) => world.say(life, `the late report is refused: ${String(error)}`),
+      );
+    });
   }
 
   /** One live agent of a task on a host; another host's may only live on while that host cannot be reached. */
@@ -78,9 +94,22 @@ export class Process implements Agent {
   /** Whether its host may have been unable to stop it before another took over. */
   #excused(taker: Life): boolean {
     const { host } = this.born;
+    if (host === taker.host) return this.born.dead && this.#wasElsewhere();
     return (
       host !== taker.host &&
       (this.born.dead || this.born.stalled || this.world.timeline.now - host.stalledAt < 60_000)
+    );
+  }
+
+  /** Another host went on with the run since, and has forgotten it: it is for the machine's governor to end it. */
+  #wasElsewhere(): boolean {
+    const { run, epoch } = this.spec;
+    return this.world.auditor.ledger.facts.some(
+      ({ type, run: id, data }) =>
+        type === 'run.held' &&
+        id === run &&
+        Number(data?.['epoch']) > epoch &&
+        data?.['host'] !== this.born.host.name,
     );
   }
 
