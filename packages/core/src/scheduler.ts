@@ -9,6 +9,7 @@ import { WorkerRun } from './worker-run.ts';
 
 /** Runs that go on after a wait are taken beyond the limit on new work: a woken parent never queues for a slot (WAK1). */
 const CONTINUATIONS_AT_ONCE = 64;
+const RESTING_PER_SWEEP = 200;
 
 /**
  * Claims what may run here and keeps the claims alive. New work is admitted while fewer turns are executing than
@@ -26,6 +27,7 @@ export class Scheduler {
   /** Not before the engine has started: what is claimed sooner would be voided with the leases of an earlier life. */
   #started = false;
   #draining = false;
+  #looked = 0;
   #lastRenewed: number;
   #unsubscribe: () => void;
 
@@ -104,9 +106,19 @@ export class Scheduler {
     this.#runs.set(task, new WorkerRun(this.#context, hooks, task));
   }
 
-  /** A wake may be lost: whoever holds a run looks whether it was cancelled, ended or taken over (WAK4). */
+  /**
+   * A wake may be lost: each sweep looks at the runs that execute, and at some of those that rest, in turn. Ten thousand
+   * may rest, and a look costs two reads.
+   */
   look(): void {
-    for (const run of this.#runs.values()) void run.look();
+    const resting: WorkerRun[] = [];
+    for (const run of this.#runs.values()) {
+      if (run.executing) void run.look();
+      else resting.push(run);
+    }
+    if (this.#looked >= resting.length) this.#looked = 0;
+    for (const run of resting.slice(this.#looked, this.#looked + RESTING_PER_SWEEP)) void run.look();
+    this.#looked += RESTING_PER_SWEEP;
   }
 
   tick(): void {

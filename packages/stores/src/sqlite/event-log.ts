@@ -3,16 +3,16 @@ import type { Fact, ReveilleEvent } from '@reveille/protocol';
 import type { Change } from '@reveille/core';
 import { asArrays } from './statements.ts';
 
-/** The facts of one change: they have the numbers from `first` on. */
+/** Facts of one moment: they have the numbers from `first` on. Each text is the inside of a JSON array. */
 interface Entry {
   readonly first: number;
   readonly at: number;
-  readonly count: number;
-  readonly text: string;
+  count: number;
+  readonly texts: string[];
 }
 type StoredEntry = [first: number, at: number, facts: string];
 
-/** The numbered facts: one row per change. Numbers are given when a change is applied, and taken back if it is lost. */
+/** The numbered facts: a row holds those of one moment. Numbers are given when a change is applied, and taken back if it is lost. */
 export class EventLog {
   readonly #insert: StatementSync;
   readonly #from: StatementSync;
@@ -41,13 +41,22 @@ export class EventLog {
     return this.#unwritten.length > 0;
   }
 
+  /** What became so at the same time goes into one row: a thousand children are not three thousand rows. */
   append(facts: readonly Fact[], text: string, at: number): void {
-    this.#unwritten.push({ first: this.#last + 1, at, count: facts.length, text });
+    const newest = this.#unwritten.at(-1);
+    if (newest?.at === at) {
+      newest.count += facts.length;
+      newest.texts.push(text.slice(1, -1));
+    } else {
+      this.#unwritten.push({ first: this.#last + 1, at, count: facts.length, texts: [text.slice(1, -1)] });
+    }
     this.#last += facts.length;
   }
 
   flush(): void {
-    for (const { first, count, at, text } of this.#unwritten) this.#insert.run(first, count, at, text);
+    for (const { first, count, at, texts } of this.#unwritten) {
+      this.#insert.run(first, count, at, `[${texts.join(',')}]`);
+    }
     this.#unwritten = [];
   }
 

@@ -79,7 +79,7 @@ function own(db: DatabaseSync): void {
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = 2000;
+    PRAGMA wal_autocheckpoint = 8000;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA cache_size = -8192;
     PRAGMA temp_store = MEMORY;

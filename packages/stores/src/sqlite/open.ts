@@ -19,15 +19,19 @@ export interface SqliteOptions {
   readonly maxPages?: number;
 }
 
-/** The WAL is written back when nothing was committed for this long, so that a start finds little to replay. */
+/**
+ * When nothing was committed for this long the WAL is written back, so that a start finds little to replay, and most of
+ * the cached rows are let go of.
+ */
 const IDLE_MS = 1_000;
+const IDLE_ROWS = 500;
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
   const { path, clock, cachedRows = 3_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
   const db = openFile({ path, migrations });
   try {
     if (options.maxPages) db.exec(`PRAGMA max_page_count = ${options.maxPages}`);
-    const tidy = new IdleCheckpoint(db, clock);
+    const tidy = new IdleCheckpoint(db, clock, () => writer.rows.trim(IDLE_ROWS));
     const writer = new Writer({ db, path, clock, cachedRows, crashPoint, committed: () => tidy.soon() });
     let closing: Promise<void> | undefined;
     const close = (): Promise<void> => (closing ??= shut(db, writer, tidy));
@@ -49,15 +53,19 @@ async function shut(db: DatabaseSync, writer: Writer, tidy: IdleCheckpoint): Pro
 
 class IdleCheckpoint {
   readonly #clock: Clock;
+  readonly #alsoWhenIdle: () => void;
   readonly #db: DatabaseSync;
   readonly #checkpoint: StatementSync;
+  readonly #shrink: StatementSync;
   #waiting: (() => void) | undefined;
   #last = 0;
 
-  constructor(db: DatabaseSync, clock: Clock) {
+  constructor(db: DatabaseSync, clock: Clock, alsoWhenIdle: () => void) {
+    this.#alsoWhenIdle = alsoWhenIdle;
     this.#clock = clock;
     this.#db = db;
     this.#checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+    this.#shrink = db.prepare('PRAGMA shrink_memory');
   }
 
   soon(): void {
@@ -80,8 +88,10 @@ class IdleCheckpoint {
   }
 
   #run(): void {
+    this.#alsoWhenIdle();
     try {
       this.#checkpoint.get();
+      this.#shrink.get();
     } catch {
       // All of it is safe in the log, which is only longer than it might be. The next commit says what is wrong.
     }

@@ -60,8 +60,9 @@ export class SqliteRows implements Rows {
     for (const table of this.#all) table.flush();
   }
 
-  trim(): void {
-    for (const table of this.#all) table.trim();
+  /** `bound`: how many rows of each table may stay, if it is to be less than usual. */
+  trim(bound?: number): void {
+    for (const table of this.#all) table.trim(bound);
   }
 
   forget(): void {

@@ -104,12 +104,12 @@ export class SqliteTable {
   }
 
   /** Lets the oldest rows go. Not in the middle of a change, which may have to put them back. */
-  trim(): void {
-    if (this.#cache.size <= this.#bound) return;
+  trim(bound = this.#bound): void {
+    if (this.#cache.size <= bound) return;
     for (const [id, entry] of this.#cache) {
       if (entry.dirty) continue;
       this.#cache.delete(id);
-      if (this.#cache.size <= this.#bound) return;
+      if (this.#cache.size <= bound) return;
     }
   }
 

@@ -26,7 +26,7 @@ export interface WriterOptions {
  * So a batch ends after a few times what a commit costs on this disk: most of the time goes into work, and little
  * into waiting.
  */
-const BATCH = { commits: 4, shortestMs: 2, longestMs: 50 } as const;
+const BATCH = { commits: 4, shortestMs: 4, longestMs: 50 } as const;
 
 /**
  * Group commit. A change is checked and applied to the cached rows when it comes. The first one opens a batch; all that
