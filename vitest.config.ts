@@ -13,6 +13,9 @@ export default defineConfig({
   test: {
     isolate: false,
     pool: 'forks',
+    // No test asserts a time, and machines are busy.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     projects: [
       project('unit', ROOMS, SYSTEM),
       // Real processes, servers and files: too slow to be run before every commit.

@@ -70,7 +70,7 @@ export class AgentLine {
   }
 
   #hear(event: ExecutorEvent): void {
-    if (!this.#open) return;
+    if (!this.#open && event.type !== 'usage') return;
     const { awake, settings } = this.#context;
     this.alerts.push(...this.vitals.hear(event, awake.ms, settings));
     switch (event.type) {

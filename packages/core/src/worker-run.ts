@@ -1,5 +1,6 @@
 import { isStoreError, type Message, type Run, type Task, type TaskId } from '@reveille/protocol';
 import { AgentLine } from './agent-line.ts';
+import { BlockedCalls } from './blocked-calls.ts';
 import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
@@ -61,9 +62,10 @@ export class WorkerRun implements Taker {
   #executor: Executor | null = null;
   #leaveDesk: (() => void) | null = null;
   #phase: 'starting' | 'live' | 'leaving' | 'stopping' | 'done' = 'starting';
-  #blockedCalls = 0;
+  readonly #blocked = new BlockedCalls();
   #wall: WallTime | null = null;
-  #leftOpen = true;
+  /** Whether there may be more for somebody to do: it left a run that is still open. */
+  leftOpen = true;
   /** Somebody else went on with the run. */
   overtaken = false;
   #tried = false;
@@ -86,24 +88,19 @@ export class WorkerRun implements Taker {
 
   /** Whether it holds a slot: a run that rests, or waits in a call, does not (LIM2). */
   get executing(): boolean {
-    return this.#beginning || (this.line.turn !== null && this.#blockedCalls === 0);
+    return this.#beginning || (this.line.turn !== null && !this.#blocked.waitsIn(this.line.turn));
   }
 
   get run(): Held | null {
     return this.#held;
   }
 
-  /** Whether there may be more for somebody to do: it left a run that is still open. */
-  get leftOpen(): boolean {
-    return this.#leftOpen;
-  }
-
   /** A call of its agent waits for others; until it returns, the run holds no slot. */
   blocked(): () => void {
-    this.#blockedCalls++;
+    const leave = this.#blocked.enter(this.line.turn);
     this.#hooks.slotChanged();
     return () => {
-      this.#blockedCalls--;
+      leave();
       this.#hooks.slotChanged();
     };
   }
@@ -116,7 +113,7 @@ export class WorkerRun implements Taker {
     const { awake, settings } = this.#context;
     const line = this.line;
     // Whoever waits in a call of ours cannot give a sign.
-    if (this.#blockedCalls > 0) line.vitals.lastSign = awake.ms;
+    if (this.#blocked.waitsIn(line.turn)) line.vitals.lastSign = awake.ms;
     line.alerts.push(...line.vitals.due(awake.ms, settings));
     const over = this.#wall?.over;
     if (over) line.failure ??= { class: 'limit', message: over };
@@ -324,10 +321,14 @@ export class WorkerRun implements Taker {
   }
 
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {
-    await this.line.stop(error.message);
+    // Past a limit nothing it says counts any more, however long it takes to stop it.
+    const ends = error.class === 'limit';
+    if (!ends) await this.line.stop(error.message);
     const { lastWords } = this.line.vitals;
-    const work = await this.#collect();
-    await this.#endHeld((tx, run, task) => fault(tx, this.#context, task, run, { error, lastWords, work }));
+    const left = { error, lastWords, work: await this.#collect() };
+    if (!ends) return this.#endHeld((tx, run, task) => fault(tx, this.#context, task, run, left));
+    await this.#decideHeld((tx, run, task) => fault(tx, this.#context, task, run, left));
+    return this.#leave();
   }
 
   async #watch(): Promise<void> {
@@ -353,7 +354,9 @@ export class WorkerRun implements Taker {
   /** The last write of one that has stopped its agent. If somebody ended the run meanwhile, it only lets go of it. */
   async #endHeld(act: (tx: Tx, run: Run, task: Task) => Promise<unknown>): Promise<void> {
     const ended = await this.#decideHeld(async (tx, run, task) => {
-      await act(tx, { ...run, identity: null }, task);
+      // What it told of while it was being stopped counts too.
+      if (this.line.usage.length > 0) await spendUsage(tx, task, run, this.line.usage);
+      await act(tx, { ...(await tx.need('run', run.id)), identity: null }, task);
       return true;
     });
     return ended ? this.#finish() : this.#leave();
@@ -378,7 +381,7 @@ export class WorkerRun implements Taker {
   /** The run has ended, or is another's. Its agent is stopped; only then does its task no longer need this host. */
   async #leave(): Promise<void> {
     this.#phase = 'leaving';
-    this.#leftOpen = false;
+    this.leftOpen = false;
     await this.line.stop('the run has ended');
     if (this.#phase !== 'leaving') return;
     const { id, identity } = this.#held ?? {};
