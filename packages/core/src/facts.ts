@@ -3,7 +3,7 @@ import type { TableName, Tables } from './ports/store.ts';
 
 /**
  * Events are made in one place, from what a change does to the rows, so that no transition can forget its
- * event and the state of everything is a fold of the log (see `fold.ts`).
+ * event and the state of everything is a fold of the log; the simulation folds it and compares.
  */
 export function factsOf(
   facts: Fact[],
