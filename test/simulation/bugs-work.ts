@@ -173,7 +173,7 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
     name: 'slots-held-by-waiting-parents',
     invariant: 'liveness',
     file: core('worker-run.ts'),
-    find: `(this.line.turn !== null && this.#blockedCalls === 0)`,
+    find: `(this.line.turn !== null && !this.#blocked.waitsIn(this.line.turn))`,
     replace: `this.line.turn !== null`,
     why: 'parents that wait in calls hold the slots their children need',
   },
