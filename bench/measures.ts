@@ -242,7 +242,7 @@ async function inProcess<T>(script: string, args: readonly string[]): Promise<T>
   const flags = [
     '--conditions=source',
     '--expose-gc',
-    '--max-semi-space-size=4',
+    '--max-semi-space-size=64',
     join(import.meta.dirname, script),
   ];
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED };

@@ -82,8 +82,19 @@ export interface Folder extends Disposable {
 /** Beside the sources' own disk if asked for: a temporary folder in memory would make every commit free. */
 export function temporaryFolder(): Folder {
   const path = mkdtempSync(join(process.env['REVEILLE_BENCH_DIR'] ?? tmpdir(), 'reveille-bench-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  const remove = (): void => rmSync(path, { recursive: true, force: true });
+  // Also when it is given up in the middle.
+  process.once('exit', remove);
+  return {
+    path,
+    [Symbol.dispose]() {
+      process.off('exit', remove);
+      remove();
+    },
+  };
 }
+
+process.once('SIGINT', () => process.exit(130));
 
 export function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
   let open = (): void => {};
