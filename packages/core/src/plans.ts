@@ -10,6 +10,7 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
+import { bornSession, bornTask } from './births.ts';
 import { openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { makeReady, mayStart } from './graph.ts';
@@ -115,16 +116,15 @@ interface NewTask {
 function createTask(tx: Tx, context: Context, made: NewTask): Task {
   const { plan, task: input, agent, id } = made;
   const { rootKind, depth } = made.place;
-  const session = workerSession(context, {
+  const session = bornSession(tx, context, {
+    kind: 'worker',
     task: id,
     parent: plan.owner,
     rootKind,
     depth,
     name: input.name ?? input.id,
-    now: tx.now,
   });
-  tx.put('session', session);
-  const task: Task = {
+  const task = bornTask(tx, {
     id,
     plan: plan.id,
     key: input.id,
@@ -146,48 +146,10 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     badDependencies: made.badDependencies ?? 0,
     state: (made.badDependencies ?? 0) > 0 ? 'blocked' : 'pending',
     why: 'created',
-    since: tx.now,
-    waitingOn: null,
-    cancelling: null,
-    run: null,
-    lastRun: null,
-    attempts: 0,
-    byHand: false,
     budget: openBudget(tx, id, made.budget, input.budget),
-    createdAt: tx.now,
-  };
-  tx.put('task', task);
+  });
   countMove(tx, task, task.state, true);
   return task;
-}
-
-export function workerSession(
-  context: Context,
-  made: {
-    task: TaskId;
-    parent: SessionId;
-    rootKind: Session['rootKind'];
-    depth: number;
-    name: string;
-    now: number;
-  },
-): Session {
-  return {
-    id: newId(context, 'session'),
-    kind: 'worker',
-    name: made.name,
-    parent: made.parent,
-    rootKind: made.rootKind,
-    depth: made.depth,
-    task: made.task,
-    state: 'open',
-    mail: 0,
-    childrenTotal: 0,
-    childrenOpen: 0,
-    requests: 0,
-    spawns: { since: 0, count: 0 },
-    createdAt: made.now,
-  };
 }
 
 /** Adds a task to a plan that may be running already; it may depend on the plan's tasks, not they on it. */

@@ -1,29 +1,12 @@
 import { isTerminal, type Session, type SessionKind } from '@reveille/protocol';
-import { newId, type Context } from './context.ts';
+import { bornSession } from './births.ts';
+import type { Context } from './context.ts';
 import { closeMailbox } from './mailbox.ts';
 import { cancelTree } from './settle.ts';
 import type { Tx } from './tx.ts';
 
-export function openSession(tx: Tx, context: Context, kind: SessionKind, name: string): Session {
-  const session: Session = {
-    id: newId(context, 'session'),
-    kind,
-    name,
-    parent: null,
-    rootKind: kind,
-    depth: 0,
-    task: null,
-    state: 'open',
-    mail: 0,
-    childrenTotal: 0,
-    childrenOpen: 0,
-    requests: 0,
-    spawns: { since: 0, count: 0 },
-    createdAt: tx.now,
-  };
-  tx.put('session', session);
-  return session;
-}
+export const openSession = (tx: Tx, context: Context, kind: SessionKind, name: string): Session =>
+  bornSession(tx, context, { kind, name, parent: null, rootKind: kind, depth: 0, task: null });
 
 /** The terminal session that owns what a person starts without a session of their own. */
 export async function personSession(tx: Tx, context: Context, name: string): Promise<Session> {

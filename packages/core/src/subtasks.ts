@@ -7,11 +7,12 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
+import { bornSession, bornTask } from './births.ts';
 import { draw, openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
 import { offerTask } from './offers.ts';
-import { workerSession } from './plans.ts';
+
 import type { Tx } from './tx.ts';
 
 export interface Spawned {
@@ -58,16 +59,15 @@ function createChild(
   const id = newId(context, 'task');
   const name = input.name ?? (input.prompt.trim().split('\n', 1)[0] ?? '').slice(0, 60);
   const depth = parent.depth + 1;
-  const session = workerSession(context, {
+  const session = bornSession(tx, context, {
+    kind: 'worker',
     task: id,
     parent: parent.id,
     rootKind: parent.rootKind,
     depth,
     name,
-    now: tx.now,
   });
-  tx.put('session', session);
-  const task: Task = {
+  return bornTask(tx, {
     id,
     plan: null,
     key: input.key ?? null,
@@ -89,18 +89,8 @@ function createChild(
     badDependencies: 0,
     state: 'ready',
     why: 'spawned',
-    since: tx.now,
-    waitingOn: null,
-    cancelling: null,
-    run: null,
-    lastRun: null,
-    attempts: 0,
-    byHand: false,
     budget: openBudget(tx, id, made.budget, input.budget),
-    createdAt: tx.now,
-  };
-  tx.put('task', task);
-  return task;
+  });
 }
 
 /** Overlapping target files do not refuse a child: each works in its own checkout. They are worth a warning. */

@@ -318,7 +318,7 @@ function merged(settings: Nested<Settings>): Settings {
 
 function workspaces(work: (task: Task) => WorkDone | null) {
   return {
-    open: async (task: Task) => ({ path: `/work/${task.id}`, branch: task.name }),
+    open: async (task: Task) => ({ path: `/trees/${task.id}`, branch: task.name }),
     collect: async (task: Task) => work(task),
     close: async () => undefined,
   };
