@@ -69,7 +69,7 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     file: core('agent-line.ts'),
     find: `    for (const { id } of messages) this.hands.set(id, by);
 `,
-    replace: `    if (by) this.proven = [...this.proven, ...messages.map((message) => message.id)];
+    replace: `    if (by) for (const { id } of messages) this.proven.add(id);
     this.#poke();
 `,
     why: 'a message counts as read when it is handed over, not when the agent shows that it has it',

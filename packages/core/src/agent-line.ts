@@ -28,7 +28,7 @@ export class AgentLine {
   /** Messages in its hands (and its task, by the id of the run) that no sign of life has followed yet. */
   readonly hands = new Map<string, Road>();
   /** Those that one has followed, until that is recorded. */
-  proven: readonly string[] = [];
+  readonly proven = new Set<string>();
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
   failure: { readonly class: ErrorClass; readonly message: string } | null = null;
@@ -107,7 +107,7 @@ export class AgentLine {
   }
 
   #pending(): boolean {
-    if (this.proven.length > 0 || this.started || this.turnEnd || this.failure) return true;
+    if (this.proven.size > 0 || this.started || this.turnEnd || this.failure) return true;
     return this.usage.length > 0 || this.alerts.length > 0;
   }
 
@@ -123,14 +123,14 @@ export class AgentLine {
   #prove(by: Road): void {
     for (const [id, road] of this.hands) {
       if (road !== 'turn' && road !== by) continue;
-      this.proven = [...this.proven, id];
+      this.proven.add(id);
       this.hands.delete(id);
     }
   }
 
   /** Whether it was handed the message in its open turn: what was taken for it is not yet in its hands. */
   holds(id: string): boolean {
-    return this.hands.has(id) || this.proven.includes(id);
+    return this.hands.has(id) || this.proven.has(id);
   }
 
   /** Only what is done after this shows that they arrived. */
@@ -145,7 +145,7 @@ export class AgentLine {
     this.declines = false;
     this.#usageSeen = null;
     this.hands.clear();
-    this.proven = [];
+    this.proven.clear();
     for (const id of input.given) this.hands.set(id, 'turn');
     this.vitals.turnOpened(this.#context.awake.ms);
     this.#agent?.turn(input);
@@ -155,7 +155,7 @@ export class AgentLine {
     this.turn = null;
     this.turnEnd = null;
     this.hands.clear();
-    this.proven = [];
+    this.proven.clear();
     this.vitals.turnEnded(this.#context.awake.ms);
   }
 

@@ -161,7 +161,7 @@ export class WorkerRun implements Taker {
     if (line.turnEnd) return line.steering ? undefined : this.#endTurn(line.turnEnd);
     if (line.turn === null) return this.#next(rows.run);
     if (rows.run.paused) line.interrupt();
-    if (line.proven.length > 0) await this.#markRead();
+    if (line.proven.size > 0) await this.#markRead();
     const steers = this.#executor?.steers && this.#context.settings.steer;
     if (steers && !line.steering && !line.declines) await this.#steer();
     await this.#watch();
@@ -270,9 +270,9 @@ export class WorkerRun implements Taker {
   }
 
   async #markRead(): Promise<void> {
-    const { proven } = this.line;
+    const proven = [...this.line.proven];
     await this.#decideHeld((tx, run) => signOfLife(tx, run, proven));
-    this.line.proven = this.line.proven.slice(proven.length);
+    for (const id of proven) this.line.proven.delete(id);
   }
 
   /** Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. */

@@ -54,7 +54,7 @@ const INDEXES = [
 ];
 
 /**
- * `events`: one row per change with all its facts; they have the numbers first … first + count - 1.
+ * `events`: a row has the facts of one or more changes; they have the numbers first … first + count - 1.
  * `lease`: a task that needs a host or has one. `due` is the wall clock's, `wait` the delay that was asked for.
  * `host`: until when a host holds what it holds. SQLite keeps both of these facts about hosts in memory: the file has one owner.
  */
