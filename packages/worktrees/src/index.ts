@@ -1,0 +1,1 @@
+export { git, GitError } from './git/git.ts';
