@@ -13,6 +13,7 @@ export default defineConfig({
   test: {
     isolate: false,
     pool: 'forks',
+    setupFiles: [new URL('test/setup.ts', import.meta.url).pathname],
     // No test asserts a time, and machines are busy.
     testTimeout: 120_000,
     hookTimeout: 120_000,

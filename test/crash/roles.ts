@@ -77,7 +77,8 @@ async function block(agent: InnerAgent): Promise<void> {
 
 async function spawnAll(agent: InnerAgent): Promise<void> {
   const inputs = agent.children.map((child, i) => childInput(child, `c${i}`));
-  agent.spawned = await agent.call((calls) => calls.spawnSubtasks(inputs));
+  const spawned = await agent.call((calls) => calls.spawnSubtasks(inputs));
+  agent.spawned = spawned.map(({ task }) => task);
   for (const [i, task] of agent.spawned.entries()) agent.note('ack', 'spawn', `c${i}`, task);
 }
 

@@ -57,7 +57,7 @@ const DO: { readonly [D in Doing]: (agent: Process) => Promise<void> } = {
     const inputs = [childInput(agent), childInput(agent)];
     const ids = await agent.call(
       'spawns two',
-      (to) => to.spawnSubtasks(inputs),
+      async (to) => (await to.spawnSubtasks(inputs)).map(({ task }) => task),
       sawSpawned(agent.world, agent.spec.session, inputs),
     );
     for (const id of ids) agent.mind.children.add(id);

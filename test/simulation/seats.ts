@@ -91,10 +91,9 @@ export class Seats {
       },
     ];
     const spawn = async (): Promise<void> => {
-      const ids = await asCaller(this.#world, life, { kind: 'session', session: seat.session }).spawnSubtasks(
-        inputs,
-      );
-      sawSpawned(world, seat.session, inputs)(ids);
+      const seated = asCaller(this.#world, life, { kind: 'session', session: seat.session });
+      const spawned = await seated.spawnSubtasks(inputs);
+      sawSpawned(world, seat.session, inputs)(spawned.map(({ task }) => task));
     };
     await Promise.all(world.has('same_key') ? [spawn(), spawn()] : [spawn()]);
   }

@@ -2,6 +2,7 @@ import type { ErrorClass, Message, Run, Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { Vitals, type Alert } from './health.ts';
 import type { Agent, Executor, ExecutorEvent, Seen, TurnInput } from './ports/executor.ts';
+import type { Workspace } from './ports/workspaces.ts';
 
 const HISTORY_MS = 30_000;
 const STEER_MS = 10_000;
@@ -50,23 +51,21 @@ export class AgentLine {
   }
 
   /** Starts the agent, once; that it could not be is a failure of it like any other. */
-  async launch(executor: Executor | null, task: Task, run: Run): Promise<void> {
-    if (this.#agent || this.failure) return;
-    if (!executor) return this.#cannot(`there is no backend "${task.agent.backend}"`);
+  launch(executor: Executor | null, task: Task, run: Run, workspace: Workspace | null): void {
+    if (this.#agent || this.failure || !this.#open) return;
+    if (!executor) return this.cannot(`there is no backend "${task.agent.backend}"`);
     try {
-      const workspace = (await this.#context.workspaces?.open(task, run.id)) ?? { path: '', branch: '' };
-      if (!this.#open) return;
       const { id, epoch, session, resume } = run;
       const report = (event: ExecutorEvent): void => this.#hear(event);
       const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace, report };
       this.#agent = executor.start(spec);
     } catch (error) {
-      this.#cannot(`could not be started: ${String(error)}`);
+      this.cannot(`could not be started: ${String(error)}`);
     }
   }
 
-  #cannot(message: string): void {
-    this.failure = { class: 'invalid', message };
+  cannot(message: string, as: ErrorClass = 'invalid'): void {
+    this.failure ??= { class: as, message };
   }
 
   #hear(event: ExecutorEvent): void {

@@ -6,7 +6,7 @@ import type { Tx } from './tx.ts';
 export function bornSession(
   tx: Tx,
   context: Context,
-  made: Pick<Session, 'kind' | 'name' | 'parent' | 'rootKind' | 'depth' | 'task'>,
+  made: Pick<Session, 'kind' | 'name' | 'parent' | 'rootKind' | 'depth' | 'task' | 'repository'>,
 ): Session {
   const session: Session = {
     ...made,

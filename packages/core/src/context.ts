@@ -2,8 +2,9 @@ import type { Id, IdPrefix, SessionId } from '@reveille/protocol';
 import type { Awake } from './awake.ts';
 import type { Clock, Random } from './ports/clock.ts';
 import type { Dispatch } from './ports/dispatch.ts';
-import type { Agents, Executors, Workspaces } from './ports/executor.ts';
+import type { Agents, Executors } from './ports/executor.ts';
 import type { Store } from './ports/store.ts';
+import type { Workspaces } from './ports/workspaces.ts';
 import type { Settings } from './settings.ts';
 
 /** What the engine is given. Everything it knows of the machine is behind these. */

@@ -1,7 +1,9 @@
-import { ReveilleError, isStoreError } from '@reveille/protocol';
+import { ReveilleError, isStoreError, type RunId } from '@reveille/protocol';
+import { collectLeft } from './checkouts.ts';
 import type { Context, Lane } from './context.ts';
 import { derivePlans } from './plan-status.ts';
-import { Tx } from './tx.ts';
+import type { Left } from './ports/workspaces.ts';
+import { NotCollected, Tx } from './tx.ts';
 
 const MAX_TRIES = 100;
 
@@ -13,15 +15,25 @@ const MAX_TRIES = 100;
  * Decisions of one engine are made one at a time: on a store that reads its own writes the next one sees this
  * one before it is on disk, so a thousand spawns of one parent share a commit without a single conflict. Nobody
  * is told or woken before the commit.
+ *
+ * A decision that ends a run says so by asking what the run left. The first time nobody knows: the leftovers are
+ * collected, and the decision is made again with them, so that every end says what was left, whatever ended it.
  */
 export async function decide<T>(
   context: Context,
   decision: (tx: Tx) => Promise<T>,
   lane: Lane = 'first',
 ): Promise<T> {
+  const left = new Map<RunId, Left>();
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const made = await make(context, decision, lane);
+    const made = await make(context, decision, lane, left);
     if (made === 'stale') continue;
+    if (made instanceof NotCollected) {
+      // Nobody waits at the gate meanwhile. There is one for every run it ends, so this is no contention.
+      left.set(made.run, await collectLeft(context, made.run));
+      tries--;
+      continue;
+    }
     if (!made.committing) {
       // What it saw may not be on disk yet, and its answer may go outside.
       await context.store.barrier();
@@ -38,9 +50,14 @@ export async function decide<T>(
   );
 }
 
-async function make<T>(context: Context, decision: (tx: Tx) => Promise<T>, lane: Lane) {
+async function make<T>(
+  context: Context,
+  decision: (tx: Tx) => Promise<T>,
+  lane: Lane,
+  left: ReadonlyMap<RunId, Left>,
+) {
   const leave = await context.gate.enter(lane);
-  const tx = new Tx(context.store, context.clock.now());
+  const tx = new Tx(context.store, context.clock.now(), context.workspaces ? left : null);
   try {
     const value = await decision(tx);
     if (!tx.dirty) return { tx, value, committing: null };
@@ -49,6 +66,7 @@ async function make<T>(context: Context, decision: (tx: Tx) => Promise<T>, lane:
     if (context.store.readsOwnWrites) return { tx, value, committing };
     return { tx, value, committing: Promise.resolve(await committing) };
   } catch (error) {
+    if (error instanceof NotCollected) return error;
     // On a store that others write to, it may have refused what never was: rows of different moments.
     if (!context.store.readsOwnWrites && !isStoreError(error) && (await tx.isStale())) return 'stale';
     throw error;

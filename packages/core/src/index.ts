@@ -9,3 +9,5 @@ export * from './ports/clock.ts';
 export * from './ports/dispatch.ts';
 export * from './ports/executor.ts';
 export * from './ports/store.ts';
+export * from './ports/workspaces.ts';
+export { INTEGRATOR } from './integration.ts';

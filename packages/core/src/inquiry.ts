@@ -55,7 +55,6 @@ export async function hearAnswer(
       cause: 'last_message',
       output: run.lastWords,
       error: null,
-      work: null,
     } as const;
     await settle(tx, context, task, run, ending);
     return;

@@ -17,6 +17,7 @@ import { PLAN_OPERATIONS, planOperations } from './operations/plans.ts';
 import { REPORTING, reporting } from './operations/report.ts';
 import { SESSION_OPERATIONS, sessionOperations } from './operations/sessions.ts';
 import { TASK_OPERATIONS, taskOperations } from './operations/tasks.ts';
+import { WORK_OPERATIONS, workOperations } from './operations/work.ts';
 
 type Operations = Partial<Orchestrator>;
 type Group = readonly [
@@ -32,6 +33,7 @@ const GROUPS: readonly Group[] = [
   [CORRESPONDENCE, correspondence],
   [SESSION_OPERATIONS, sessionOperations],
   [MAIL, mail],
+  [WORK_OPERATIONS, workOperations],
 ];
 
 /** What the first argument is, where it is no input that the operation parses itself. */
@@ -50,6 +52,12 @@ const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput
   pauseWorker: TaskId,
   resumeWorker: TaskId,
   interruptWorker: TaskId,
+  diffTask: TaskId,
+  pullSubtask: TaskId,
+  discardTask: TaskId,
+  snapshots: TaskId,
+  restoreTask: TaskId,
+  bringHome: BudgetNode,
   raiseBudget: BudgetNode,
   stop: StopScope,
   endSession: SessionId,
@@ -107,6 +115,7 @@ type Offered = (
   | typeof CORRESPONDENCE
   | typeof SESSION_OPERATIONS
   | typeof MAIL
+  | typeof WORK_OPERATIONS
 )[number];
 /** No operation is forgotten: this fails to compile if one is. */
 type Complete = Exclude<keyof Orchestrator, Offered> extends never ? Orchestrator : never;

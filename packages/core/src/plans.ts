@@ -1,4 +1,5 @@
 import {
+  LENGTHS,
   ReveilleError,
   isTerminal,
   type AgentType,
@@ -14,6 +15,7 @@ import { bornSession, bornTask } from './births.ts';
 import { openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { makeReady, mayStart } from './graph.ts';
+import { INTEGRATOR, integrateAlso, integrationInput, withIntegration } from './integration.ts';
 import { checkDepth } from './limits.ts';
 import { offerTask } from './offers.ts';
 import type { CheckedPlan } from './plan-rules.ts';
@@ -25,15 +27,22 @@ import type { Tx } from './tx.ts';
 export async function createPlan(
   tx: Tx,
   context: Context,
-  checked: CheckedPlan,
+  given: CheckedPlan,
   options: { owner: SessionId; start: boolean },
 ): Promise<PlanId> {
+  const owner = await tx.need('session', options.owner);
+  const repository = given.plan.repository ?? owner.repository;
+  const { checked, integration } = withIntegration(context, given, repository);
   const { plan: input } = checked;
+  const ids = new Map(input.tasks.map((task) => [task.id, newId(context, 'task')]));
   const plan: Plan = {
     id: newId(context, 'plan'),
     name: input.name,
     description: input.description,
+    repository,
     baseBranch: input.baseBranch ?? null,
+    verify: input.verify ?? null,
+    integration: integration === null ? null : idOf(ids, integration),
     owner: options.owner,
     state: 'draft',
     why: 'saved',
@@ -45,7 +54,6 @@ export async function createPlan(
   tx.put('plan', plan);
   const place = await placeOf(tx, context, options.owner);
   openBudget(tx, plan.id, place.budget, input.budget);
-  const ids = new Map(input.tasks.map((task) => [task.id, newId(context, 'task')]));
   const dependents = new Map<string, TaskId[]>();
   for (const task of input.tasks) {
     for (const name of task.dependencies) {
@@ -123,6 +131,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     rootKind,
     depth,
     name: input.name ?? input.id,
+    repository: plan.repository,
   });
   const task = bornTask(tx, {
     id,
@@ -132,6 +141,9 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     prompt: input.prompt,
     expectedOutput: input.expectedOutput ?? null,
     resultSchema: null,
+    repository: plan.repository,
+    checkpoint: null,
+    isolation: 'own',
     agent,
     model: input.model ?? null,
     priority: input.priority,
@@ -187,8 +199,28 @@ export async function addTask(
     ).length,
     budget,
   });
-  if (plan.state !== 'draft') await makeReady(tx, task);
+  if (!(await integrateAlso(tx, plan, task))) await integrateAgain(tx, context, plan, task);
+  if (plan.state !== 'draft') await makeReady(tx, await tx.need('task', id));
   return id;
+}
+
+/** What was added after the integration began is merged by another one. */
+async function integrateAgain(tx: Tx, context: Context, plan: Plan, added: Task): Promise<void> {
+  const name = `integration after ${added.key ?? added.id}`.slice(0, LENGTHS.name);
+  const id = newId(context, 'task');
+  tx.put('task', { ...added, dependents: [...added.dependents, id] });
+  createTask(tx, context, {
+    plan,
+    place: await placeOf(tx, context, plan.owner),
+    task: integrationInput(name, []),
+    agent: INTEGRATOR,
+    id,
+    dependencies: [added.id],
+    dependents: [],
+    badDependencies: added.state === 'blocked' ? 1 : 0,
+    budget: added.budget,
+  });
+  tx.put('plan', { ...(await tx.need('plan', plan.id)), integration: id });
 }
 
 export async function startPlan(tx: Tx, plan: Plan): Promise<void> {

@@ -20,6 +20,7 @@ const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
   review: 'review',
   idle: 'health',
   failure: 'error',
+  escape: 'error',
 };
 
 interface Asked {
@@ -40,8 +41,9 @@ export async function openRequests(tx: Tx, task: Task): Promise<Request[]> {
 
 export async function closeRequests(tx: Tx, task: Task): Promise<void> {
   for (const request of await openRequests(tx, task)) {
-    // One that is answered by this very change stays answered.
-    if (request.state === 'open') tx.put('request', { ...request, state: 'closed' });
+    // One that is answered by this very change stays answered, and an escape is the person's to see, whatever follows.
+    if (request.state === 'open' && request.kind !== 'escape')
+      tx.put('request', { ...request, state: 'closed' });
   }
 }
 
@@ -138,8 +140,8 @@ export async function answerRequest(
   const { text, by, from } = answer;
   const next: Request = { ...request, state: 'answered', answer: { text, by, at: tx.now } };
   tx.put('request', next);
-  // A verdict is no answer to read, it moves the task; nor is what is to be done about a silence.
-  if (request.kind !== 'review' && request.kind !== 'idle')
+  // A verdict is no answer to read, it moves the task; nor is what is to be done about a silence, or that an escape was seen.
+  if (request.kind !== 'review' && request.kind !== 'idle' && request.kind !== 'escape')
     await enqueue(tx, context, {
       to: request.from,
       key: `answer:${id}`,

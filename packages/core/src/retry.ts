@@ -23,6 +23,9 @@ const POLICIES: { readonly [C in ErrorClass]: Policy | null } = {
   limit: null,
   unresponsive: null,
   host_gone: null,
+  // A full disk, a lock of another program: a little patience, then somebody has to look.
+  workspace: { tries: 2, baseMs: 2_000, maxMs: 30_000 },
+  escape: null,
   unknown: null,
 };
 

@@ -4,7 +4,6 @@ import {
   type ErrorClass,
   type Message,
   type Run,
-  type RunEnd,
   type RunId,
   type Task,
   type TaskId,
@@ -15,9 +14,11 @@ import { mayStart } from './graph.ts';
 import { hearAnswer, inquire, isAsked } from './inquiry.ts';
 import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Seen } from './ports/executor.ts';
+import type { Findings } from './ports/workspaces.ts';
 import { offerTask } from './offers.ts';
 import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
+import { escape, tellFindings } from './findings.ts';
 import { settle } from './settle.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -154,7 +155,7 @@ export async function waitReason(
   if (run.paused) return 'paused';
   const session = await tx.need('session', task.session);
   if (session.childrenOpen > 0) return 'children';
-  const requests = await openRequests(tx, task);
+  const requests = (await openRequests(tx, task)).filter(({ kind }) => kind !== 'escape');
   if (requests.some((request) => request.kind === 'approval')) return 'approval';
   return requests.length > 0 ? 'answer' : null;
 }
@@ -196,7 +197,6 @@ export async function openTurn(
       cause: 'limit',
       output: run.lastWords,
       error: { class: 'limit', message: over },
-      work: null,
     } as const;
     await settle(tx, context, task, rest, ending);
     return null;
@@ -244,6 +244,8 @@ export interface TurnEnd {
   readonly alive: boolean;
   /** Whether the agent has a message that was taken for it. */
   readonly has: (id: string) => boolean;
+  /** What a look at its checkout found. */
+  readonly findings: Findings;
 }
 
 /** A turn ended. What follows: the next one if there is mail, rest if there is reason to, else the question why. */
@@ -255,6 +257,13 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
   const assigned = run.assigned || turn.alive || !turn.interrupted;
   const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords: turn.lastWords || run.lastWords };
   tx.put('run', next);
+  if (turn.findings.escapes.length > 0) {
+    const error = escape(turn.findings);
+    const ending = { status: 'failed', cause: 'executor', output: next.lastWords, error } as const;
+    await settle(tx, context, task, next, ending);
+    return;
+  }
+  await tellFindings(tx, context, task, next, turn.findings);
   if ((await queuedMessages(tx, run.session)).length > 0 && !run.paused) return;
   const reason = await waitReason(tx, task, next);
   if (reason) {
@@ -269,7 +278,6 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
       cause: 'last_message',
       output: next.lastWords,
       error: null,
-      work: null,
     } as const;
     await settle(tx, context, current, next, ending);
     return;
@@ -289,9 +297,9 @@ export async function fault(
   context: Context,
   task: Task,
   run: Run,
-  left: { error: { class: ErrorClass; message: string }; lastWords: string; work: RunEnd['work'] },
+  left: { error: { class: ErrorClass; message: string }; lastWords: string },
 ): Promise<void> {
-  const { error, work } = left;
+  const { error } = left;
   const rests = !run.turn && error.class !== 'limit' && (await waitReason(tx, task, run)) !== null;
   if (rests) return park(tx, task, run);
   const delay = retryDelay(error.class, run.faults, context.random);
@@ -301,7 +309,6 @@ export async function fault(
       cause: error.class === 'limit' ? 'limit' : 'executor',
       output: left.lastWords || run.lastWords,
       error,
-      work,
     } as const;
     await settle(tx, context, task, run, ending);
     return;

@@ -5,8 +5,11 @@ import { closeMailbox } from './mailbox.ts';
 import { cancelTree } from './settle.ts';
 import type { Tx } from './tx.ts';
 
-export const openSession = (tx: Tx, context: Context, kind: SessionKind, name: string): Session =>
-  bornSession(tx, context, { kind, name, parent: null, rootKind: kind, depth: 0, task: null });
+export const openSession = (
+  tx: Tx,
+  context: Context,
+  made: { kind: SessionKind; name: string; repository: string | null },
+): Session => bornSession(tx, context, { ...made, parent: null, rootKind: made.kind, depth: 0, task: null });
 
 /** The terminal session that owns what a person starts without a session of their own. */
 export async function personSession(tx: Tx, context: Context, name: string): Promise<Session> {
@@ -14,7 +17,7 @@ export async function personSession(tx: Tx, context: Context, name: string): Pro
   const terminals = await tx.list('session', { list: 'byKind', equal: ['terminal'] });
   return (
     terminals.find((session) => session.name === wanted && session.state === 'open') ??
-    openSession(tx, context, 'terminal', wanted)
+    openSession(tx, context, { kind: 'terminal', name: wanted, repository: null })
   );
 }
 

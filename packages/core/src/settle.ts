@@ -12,10 +12,10 @@ import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
 import { closeRequests, openRequest } from './requests.ts';
+import { cancelled, type Ending } from './ending.ts';
+import { judged, tellFindings } from './findings.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
-
-export type Ending = Omit<RunEnd, 'at'>;
 
 /**
  * The one way a run ends, whatever ends it: its report, its last message, its process, a limit, a cancel,
@@ -32,7 +32,12 @@ export async function settle(
   run: Run | null,
   ending: Ending,
 ): Promise<Task> {
-  const end: RunEnd = { ...ending, at: tx.now };
+  const left = run ? tx.leftBy(task, run.id) : null;
+  const end: RunEnd = {
+    ...(left ? judged(ending, left) : ending),
+    work: left?.work ?? null,
+    at: tx.now,
+  };
   if (run) {
     const host = run.identity === null ? null : run.host;
     tx.put('run', { ...run, state: 'ended', host, turn: null, inquiry: null, retryAt: null, end });
@@ -45,6 +50,7 @@ export async function settle(
   if (!run || run.identity === null) tx.drop(task.id);
   tx.wake(task.session);
   await closeRequests(tx, task);
+  if (left && run) await tellFindings(tx, context, next, run, left.findings);
   const lastWord = end.cause === 'report' || end.cause === 'last_message';
   if (to === 'review') {
     // Its mailbox stays open, and its report shows that it has what it was given.
@@ -179,11 +185,3 @@ export async function cancelTree(
   }
   return count;
 }
-
-export const cancelled = (why: string): Ending => ({
-  status: 'cancelled',
-  cause: 'cancel',
-  output: why,
-  error: null,
-  work: null,
-});

@@ -53,7 +53,6 @@ async function unresponsive(tx: Tx, context: Context, run: Run, task: Task): Pro
       cause: 'unresponsive',
       output: run.lastWords,
       error,
-      work: null,
     });
     return;
   }

@@ -4,8 +4,8 @@ import {
   type Session,
   type SessionId,
   type ParsedSpawn,
+  type Spawned,
   type Task,
-  type TaskId,
 } from '@reveille/protocol';
 import { bornSession, bornTask } from './births.ts';
 import { draw, openBudget } from './budget.ts';
@@ -15,19 +15,11 @@ import { offerTask } from './offers.ts';
 
 import type { Tx } from './tx.ts';
 
-export interface Spawned {
-  readonly task: TaskId;
-  readonly warning?: string;
-}
+/** What a child is made of: what was asked for, its agent, and its parent's state at this moment. */
+type Wanted = ParsedSpawn & { readonly agent: AgentType; readonly checkpoint: string | null };
 
 /** Creates a child and its link in one change. The same key again returns the same child (SUB1). */
-export async function spawn(
-  tx: Tx,
-  context: Context,
-  parentId: SessionId,
-  input: ParsedSpawn,
-  agent: AgentType,
-): Promise<Spawned> {
+export async function spawn(tx: Tx, context: Context, parentId: SessionId, input: Wanted): Promise<Spawned> {
   if (input.key !== undefined) {
     const [same] = await tx.list('task', { list: 'byKey', equal: [`${parentId}/${input.key}`], limit: 1 });
     if (same) return { task: same.id };
@@ -39,12 +31,12 @@ export async function spawn(
   const parentTask = parent.task ? await tx.need('task', parent.task) : null;
   if (parentTask?.cancelling)
     throw new ReveilleError('wrong_state', `Task ${parentTask.id} is being cancelled and can spawn nothing.`);
-  await checkAncestry(tx, parent, agent, input);
+  await checkAncestry(tx, parent, input.agent, input);
   const budget = parentTask?.budget ?? null;
   const why = budget ? await draw(tx, budget, { spawns: 1 }) : null;
   if (why) throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why } });
   const warning = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
-  const task = createChild(tx, context, { parent, input, agent, budget });
+  const task = createChild(tx, context, { parent, input, budget });
   tx.put('session', countSpawn(await tx.need('session', parentId), tx.now));
   offerTask(tx, task);
   return warning ? { task: task.id, warning } : { task: task.id };
@@ -53,9 +45,10 @@ export async function spawn(
 function createChild(
   tx: Tx,
   context: Context,
-  made: { parent: Session; input: ParsedSpawn; agent: AgentType; budget: string | null },
+  made: { parent: Session; input: Wanted; budget: string | null },
 ): Task {
-  const { parent, input, agent } = made;
+  const { parent, input } = made;
+  const { repository } = parent;
   const id = newId(context, 'task');
   const name = input.name ?? (input.prompt.trim().split('\n', 1)[0] ?? '').slice(0, 60);
   const depth = parent.depth + 1;
@@ -66,6 +59,7 @@ function createChild(
     rootKind: parent.rootKind,
     depth,
     name,
+    repository,
   });
   return bornTask(tx, {
     id,
@@ -75,7 +69,10 @@ function createChild(
     prompt: input.prompt,
     expectedOutput: input.expectedOutput ?? null,
     resultSchema: input.resultSchema ?? null,
-    agent,
+    repository,
+    checkpoint: input.isolation === 'shared' ? null : input.checkpoint,
+    isolation: input.isolation,
+    agent: input.agent,
     model: input.model ?? null,
     priority: 'normal',
     targetFiles: input.targetFiles,

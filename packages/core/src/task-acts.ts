@@ -11,7 +11,8 @@ import { makeReady, unblockDependents } from './graph.ts';
 import { enqueue, reviveMailbox } from './mailbox.ts';
 import { offerTask } from './offers.ts';
 import { closeRequests } from './requests.ts';
-import { cancelTree, finish, settle, type Ending } from './settle.ts';
+import type { Ending } from './ending.ts';
+import { cancelTree, finish, settle } from './settle.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
@@ -62,7 +63,6 @@ export async function complete(tx: Tx, context: Context, task: Task, output: str
     cause: 'completed_by_owner',
     output: output || run.lastWords,
     error: null,
-    work: null,
   };
   await settle(tx, context, task, run, ending);
 }

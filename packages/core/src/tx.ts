@@ -1,7 +1,26 @@
-import { ReveilleError, type Fact, type Message, type SessionId, type TaskState } from '@reveille/protocol';
+import {
+  ReveilleError,
+  type Fact,
+  type Message,
+  type RunId,
+  type SessionId,
+  type Task,
+  type TaskState,
+} from '@reveille/protocol';
 import { factsOf } from './facts.ts';
 import type { Offer } from './ports/dispatch.ts';
 import type { Change, Find, Guard, Store, TableName, Tables, Write } from './ports/store.ts';
+import type { Left } from './ports/workspaces.ts';
+
+/** Not a failure: the decision ends this run, and what it left has to be collected before. */
+export class NotCollected extends Error {
+  readonly run: RunId;
+
+  constructor(run: RunId) {
+    super(`what ${run} left has not been collected`);
+    this.run = run;
+  }
+}
 
 interface Entry {
   readonly table: TableName;
@@ -29,11 +48,22 @@ export class Tx {
   readonly #wakes = new Set<SessionId>();
   /** Tasks of plans that moved, for the plan's derived status: plan → state → difference. */
   readonly planMoves = new Map<string, Map<TaskState, number>>();
+  readonly #left: ReadonlyMap<RunId, Left> | null;
   #dirty = false;
 
-  constructor(store: Store, now: number) {
+  /** `left`: what runs left in their checkouts, as far as it was collected; null if there are no checkouts. */
+  constructor(store: Store, now: number, left: ReadonlyMap<RunId, Left> | null = null) {
     this.#store = store;
     this.now = now;
+    this.#left = left;
+  }
+
+  /** What a run that is about to end left behind. Throws to have it collected first. */
+  leftBy(task: Task, run: RunId): Left | null {
+    if (!this.#left || task.repository === null) return null;
+    const left = this.#left.get(run);
+    if (!left) throw new NotCollected(run);
+    return left;
   }
 
   async get<T extends TableName>(table: T, id: string): Promise<Tables[T] | undefined> {

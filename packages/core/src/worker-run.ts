@@ -3,6 +3,7 @@ import { AgentLine } from './agent-line.ts';
 import { BlockedCalls } from './blocked-calls.ts';
 import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
+import { Checkout } from './checkout.ts';
 import { decide } from './decide.ts';
 import { giveBackTaken } from './mailbox.ts';
 import type { Mailroom, Taker } from './mailroom.ts';
@@ -21,7 +22,8 @@ import {
   type Begun,
   type OpenedTurn,
 } from './run-acts.ts';
-import { cancelled, settle, type Ending } from './settle.ts';
+import { cancelled, type Ending } from './ending.ts';
+import { settle } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
 import { Stepper } from './stepper.ts';
 import type { Tx } from './tx.ts';
@@ -60,6 +62,7 @@ export class WorkerRun implements Taker {
   /** Which run it holds, and no more of it: ten thousand may rest here, and the rows are in the store. */
   #held: Held | null = null;
   #executor: Executor | null = null;
+  readonly #checkout: Checkout;
   #leaveDesk: (() => void) | null = null;
   #phase: 'starting' | 'live' | 'leaving' | 'stopping' | 'done' = 'starting';
   readonly #blocked = new BlockedCalls();
@@ -83,6 +86,7 @@ export class WorkerRun implements Taker {
       (error) => this.#failed(error),
     );
     this.line = new AgentLine(context, () => this.#stepper.poke());
+    this.#checkout = new Checkout(context, taskId);
     this.#stepper.poke();
   }
 
@@ -106,6 +110,7 @@ export class WorkerRun implements Taker {
   }
 
   async look(): Promise<void> {
+    this.#checkout.wakened();
     this.#stepper.poke();
   }
 
@@ -128,6 +133,7 @@ export class WorkerRun implements Taker {
   async fence({ wait }: { wait: boolean }): Promise<void> {
     if (this.#phase === 'done') return;
     this.#phase = 'stopping';
+    this.#checkout.abort('this host no longer holds the run');
     await this.line.stop('this host no longer holds the run');
     if (wait) await this.#stepper.idle();
     this.#finish();
@@ -195,7 +201,7 @@ export class WorkerRun implements Taker {
     }
     this.#leaveDesk ??= this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
     this.#wall ??= await WallTime.of(this.#context, begun.task, begun.run);
-    if (!begun.task.cancelling) await this.line.launch(this.#executor, begun.task, begun.run);
+    await this.#checkout.launch(this.line, this.#executor, begun.task, begun.run);
     // Whoever is given work can be found again by a later life: the identity is on disk before the first word.
     if (this.line.started && !(await this.#recordStart(this.line.started))) return this.#leave();
     if (begun.turn) await this.#handOver(begun.turn);
@@ -248,7 +254,7 @@ export class WorkerRun implements Taker {
 
   async #handOver(turn: OpenedTurn): Promise<void> {
     const held = this.#held;
-    const text = await turnText(this.#context.store, this.taskId, turn);
+    const text = await turnText(this.#context.store, this.taskId, turn, this.#checkout.workspace);
     if (!this.#working || !held) return;
     const given = turn.messages.map((message): string => message.id);
     if (turn.assignment) given.unshift(held.id);
@@ -261,8 +267,9 @@ export class WorkerRun implements Taker {
     // A turn that was broken off shows only what it did something after.
     const proven = new Set(this.line.proven);
     const has = (id: string): boolean => (end.interrupted ? proven.has(id) : this.line.holds(id));
+    const findings = await this.#checkout.look(this.#held);
     await this.#decideHeld((tx, run, task) =>
-      endTurn(tx, this.#context, task, run, { ...end, worked, alive, has }),
+      endTurn(tx, this.#context, task, run, { ...end, worked, alive, has, findings }),
     );
     this.line.endTurn();
     this.#hooks.slotChanged();
@@ -277,14 +284,13 @@ export class WorkerRun implements Taker {
 
   /** Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. */
   async #steer(): Promise<void> {
-    const { mailroom } = this.#hooks;
-    const keep = (message: Message): boolean => mailroom.wanted(message.to, message);
+    const keep = (message: Message): boolean => this.#hooks.mailroom.wanted(message.to, message);
     const messages = await this.#decideHeld((tx, run) => steerTurn(tx, run, keep));
     const { turn } = this.line;
     if (!messages || messages.length === 0 || turn === null) return;
     const { store } = this.#context;
     const steered = { number: turn, assignment: false, resumed: false, messages };
-    const text = await turnText(store, this.taskId, steered);
+    const text = await turnText(store, this.taskId, steered, null);
     // A report that came meanwhile took them itself: they are not given a second time.
     const rows = await Promise.all(messages.map(({ id }) => store.get('message', id)));
     const still = messages.filter(({ taken }, i) => rows[i]?.doc.taken?.id === taken?.id);
@@ -324,8 +330,7 @@ export class WorkerRun implements Taker {
     // Past a limit nothing it says counts any more, however long it takes to stop it.
     const ends = error.class === 'limit';
     if (!ends) await this.line.stop(error.message);
-    const { lastWords } = this.line.vitals;
-    const left = { error, lastWords, work: await this.#collect() };
+    const left = { error, lastWords: this.line.vitals.lastWords };
     if (!ends) return this.#endHeld((tx, run, task) => fault(tx, this.#context, task, run, left));
     await this.#decideHeld((tx, run, task) => fault(tx, this.#context, task, run, left));
     return this.#leave();
@@ -337,18 +342,10 @@ export class WorkerRun implements Taker {
       await watchSilence(this.#context, vitals, (act) => this.#decideHeld(act));
   }
 
-  async #collect(): Promise<Ending['work']> {
-    const { workspaces, store } = this.#context;
-    const task = workspaces ? await store.get('task', this.taskId) : undefined;
-    const left = task && this.#held ? await workspaces?.collect(task.doc, this.#held.id) : null;
-    return left ? { ...left, files: [...left.files] } : null;
-  }
-
   /** Stops the agent, takes what it leaves, and ends the run. */
   async #settle(ending: Ending): Promise<void> {
     await this.line.stop(ending.output);
-    const work = await this.#collect();
-    await this.#endHeld((tx, run, task) => settle(tx, this.#context, task, run, { ...ending, work }));
+    await this.#endHeld((tx, run, task) => settle(tx, this.#context, task, run, ending));
   }
 
   /** The last write of one that has stopped its agent. If somebody ended the run meanwhile, it only lets go of it. */
@@ -359,7 +356,9 @@ export class WorkerRun implements Taker {
       await act(tx, { ...(await tx.need('run', run.id)), identity: null }, task);
       return true;
     });
-    return ended ? this.#finish() : this.#leave();
+    if (!ended) return this.#leave();
+    await this.#checkout.leave(this.#held);
+    this.#finish();
   }
 
   /** Every write about the run: only while it is open and the epoch is ours. */
@@ -383,6 +382,7 @@ export class WorkerRun implements Taker {
     this.#phase = 'leaving';
     this.leftOpen = false;
     await this.line.stop('the run has ended');
+    await this.#checkout.leave(this.#held);
     if (this.#phase !== 'leaving') return;
     const { id, identity } = this.#held ?? {};
     if (id && identity) await decide(this.#context, (tx) => letGo(tx, id));

@@ -2,7 +2,7 @@ import type { Message, RunEnd, Sender, Task } from '@reveille/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelope } from '../src/envelope.ts';
-import { quiet, start } from './world.ts';
+import { product, quiet, start } from './world.ts';
 
 const message = (from: Sender, more: Partial<Message> = {}): Message => ({
   id: 'msg_0123456789',
@@ -118,7 +118,7 @@ describe('what is said', () => {
       { path: 'b.md', insertions: 0, deletions: 7 },
     ];
     await using world = await start({
-      work: (of) => ({ worktree: `/w/${of.name}`, branch: `reveille/${of.name}`, files }),
+      work: (of) => product(`/w/${of.name}`, `reveille/${of.name}`, files),
     });
     await world.plan({ parent: [] });
     const parent = world.worker('parent');

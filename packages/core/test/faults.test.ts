@@ -1,7 +1,7 @@
 // The faults of the earlier system, as listed in test/FAULTS.md: each test would fail on an engine that has the fault.
 import type { Delivery } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
-import { pending, quiet, refused, start } from './world.ts';
+import { pending, product, quiet, refused, start } from './world.ts';
 
 const outputs = (deliveries: readonly Delivery[]) => deliveries.map((delivery) => delivery.end?.output);
 
@@ -75,7 +75,7 @@ describe('completion', () => {
   test('[B15] the first end is the whole end: output, structured result and files reach the parent', async () => {
     const files = [{ path: 'src/a.ts', insertions: 3, deletions: 1 }];
     await using world = await start({
-      work: (task) => ({ worktree: `/w/${task.name}`, branch: `b/${task.name}`, files }),
+      work: (task) => product(`/w/${task.name}`, `b/${task.name}`, files),
     });
     await world.plan({ a: [] });
     const call = world.worker('a').orch.spawnSubtask({ prompt: 'child' });
@@ -97,8 +97,9 @@ describe('completion', () => {
     await using world = await start();
     await world.plan({ a: [] });
     const a = world.worker('a');
-    const ids = await a.orch.spawnSubtasks(['x', 'y', 'z'].map((prompt) => ({ prompt })));
-    const call = a.orch.awaitSubtasks({ taskIds: [...ids] });
+    const spawned = await a.orch.spawnSubtasks(['x', 'y', 'z'].map((prompt) => ({ prompt })));
+    const ids = spawned.map(({ task }) => task);
+    const call = a.orch.awaitSubtasks({ taskIds: ids });
     await quiet();
     for (const name of ['z', 'x', 'y']) {
       expect(await pending(call)).toBe(true);

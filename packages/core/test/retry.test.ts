@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { maxTries, retryDelay } from '../src/retry.ts';
 import { quiet, start } from './world.ts';
 
-const TRANSIENT = ['rate_limit', 'overload', 'network', 'crash'] as const;
+const TRANSIENT = ['rate_limit', 'overload', 'network', 'crash', 'workspace'] as const;
 
 test.for(ERROR_CLASSES)('[HLT5] %s is tried again or not, by its class', async (errorClass) => {
   await using world = await start();

@@ -1,5 +1,14 @@
-import { DEFAULTS, Engine, type Executor, type Settings, type WorkDone } from '@reveille/core';
+import {
+  DEFAULTS,
+  Engine,
+  INTEGRATOR,
+  NOTHING_FOUND,
+  type Executor,
+  type Settings,
+  type Workspaces,
+} from '@reveille/core';
 import type {
+  WorkProduct,
   Caller,
   Delivery,
   ErrorCode,
@@ -32,7 +41,11 @@ export interface WorldOptions {
   /** Agents whose last message is their report. */
   readonly byLastMessage?: readonly string[];
   readonly chance?: () => number;
-  readonly work?: (task: Task) => WorkDone | null;
+  readonly work?: (task: Task) => WorkProduct | null;
+  /** Checkouts that do otherwise than the plain ones. */
+  readonly workspaces?: Partial<Workspaces>;
+  /** Whether somebody integrates plans. */
+  readonly integrates?: boolean;
   /** No word of other hosts arrives. */
   readonly deaf?: boolean;
   /** An agent without a process to name. */
@@ -120,7 +133,10 @@ export class World implements AsyncDisposable {
       prompt: `do ${id}`,
       ...('length' in about ? { dependencies: [...(about as readonly string[])] } : about),
     }));
-    const view = await this.person.savePlan({ name: 'plan', tasks: inputs, ...more }, { start: true });
+    const view = await this.person.savePlan(
+      { name: 'plan', tasks: inputs, ...this.#files, ...more },
+      { start: true },
+    );
     await quiet();
     return view;
   }
@@ -145,8 +161,16 @@ export class World implements AsyncDisposable {
     return Promise.all(names.map((name) => this.state(name)));
   }
 
+  get #hasFiles(): boolean {
+    return this.options.work !== undefined || this.options.workspaces !== undefined;
+  }
+
+  get #files(): { repository?: string } {
+    return this.#hasFiles ? { repository: '/repos/a' } : {};
+  }
+
   async chat(kind: Exclude<SessionKind, 'worker'> = 'chat', name = 'a chat'): Promise<Chat> {
-    const session = await this.person.openSession(kind, name);
+    const session = await this.person.openSession(kind, name, this.#files);
     return new Chat(this, session.id);
   }
 
@@ -218,13 +242,16 @@ export class World implements AsyncDisposable {
       random: { next: () => this.chance(), id: () => this.#id() },
       executors: {
         backends: () => ['scripted', 'claude'],
-        get: (backend) => (backend === 'scripted' || backend === 'claude' ? executor : undefined),
+        get: (backend) =>
+          ['scripted', 'claude', ...(options.integrates ? [INTEGRATOR.backend] : [])].includes(backend)
+            ? executor
+            : undefined,
       },
       agents: {
         names: () => options.agents ?? AGENTS,
         reportsByLastMessage: (agent) => options.byLastMessage?.includes(agent.name) ?? false,
       },
-      ...(options.work ? { workspaces: workspaces(options.work) } : {}),
+      ...(this.#hasFiles ? { workspaces: { ...workspaces(options.work), ...options.workspaces } } : {}),
       settings: merged(options.settings ?? {}),
       log: (level, message, data) => this.logs.push({ level, message, data }),
     });
@@ -316,11 +343,36 @@ function merged(settings: Nested<Settings>): Settings {
   return result as unknown as Settings;
 }
 
-function workspaces(work: (task: Task) => WorkDone | null) {
+/** What a run left, with nothing wrong about it. */
+export const product = (worktree: string, branch: string, files: WorkProduct['files']): WorkProduct => ({
+  worktree,
+  branch,
+  commit: 'c0ffee',
+  problem: null,
+  files,
+});
+
+function workspaces(work: WorldOptions['work']): Workspaces {
+  const unused = (): never => {
+    throw new Error('no such checkout in this world');
+  };
   return {
-    open: async (task: Task) => ({ path: `/trees/${task.id}`, branch: task.name }),
-    collect: async (task: Task) => work(task),
-    close: async () => undefined,
+    open: async ({ task }) => ({
+      path: `/trees/${task.id}`,
+      branch: task.name,
+      environment: {},
+      notices: [],
+    }),
+    checkpoint: async (task) => `checkpoint of ${task.name}`,
+    look: async () => NOTHING_FOUND,
+    collect: async (task) => ({ work: work?.(task) ?? null, findings: NOTHING_FOUND }),
+    leave: async () => undefined,
+    diff: unused,
+    pull: unused,
+    discard: unused,
+    snapshots: unused,
+    restore: unused,
+    bringHome: unused,
   };
 }
 

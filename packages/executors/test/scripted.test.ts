@@ -512,7 +512,7 @@ function spec(epoch: number, resume: string | null, events: ExecutorEvent[] = []
     session: 'session_1',
     agent,
     resume,
-    workspace: { path: '', branch: '' },
+    workspace: null,
     report,
   };
 }

@@ -54,6 +54,24 @@ export const ERRORS = {
   store_locked: { http: 503, exit: 8, means: 'Another engine owns this database.' },
   store_corrupt: { http: 500, exit: 8, means: 'The database file is damaged or is not a database.' },
   store_newer: { http: 500, exit: 8, means: 'A newer version of Reveille wrote this database.' },
+  workspace_failed: {
+    http: 500,
+    exit: 9,
+    means: 'A worktree could not be made or read; the message says why. Nothing was lost.',
+  },
+  not_a_repository: { http: 400, exit: 2, means: 'The folder is no git repository that tasks can work on.' },
+  dirty_checkout: {
+    http: 409,
+    exit: 5,
+    means: 'The person’s checkout has uncommitted changes; `data.files` names them.',
+  },
+  merge_conflict: {
+    http: 409,
+    exit: 5,
+    means: 'The changes conflict; `data.files` names where. Nothing was changed.',
+  },
+  git_too_old: { http: 500, exit: 1, means: 'Git is missing or too old.' },
+  sandbox_missing: { http: 500, exit: 9, means: 'The settings demand a sandbox, and this system has none.' },
   node_too_old: { http: 500, exit: 1, means: 'Node.js is too old.' },
   internal: { http: 500, exit: 1, means: 'A defect of Reveille.' },
 } as const satisfies Record<string, { http: number; exit: number; means: string }>;

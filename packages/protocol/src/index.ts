@@ -12,3 +12,4 @@ export * from './request.ts';
 export * from './run.ts';
 export * from './session.ts';
 export * from './task.ts';
+export * from './work.ts';

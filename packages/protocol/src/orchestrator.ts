@@ -7,7 +7,8 @@ import { LENGTHS, PlanTaskInput, type Plan, type PlanInput } from './plan.ts';
 import type { Request } from './request.ts';
 import type { Run, RunEnd } from './run.ts';
 import type { Session, SessionKind } from './session.ts';
-import type { Task } from './task.ts';
+import { Isolation, type Task } from './task.ts';
+import type { Diff, Pulled, Snapshot } from './work.ts';
 
 /** Who calls, from the credential of the connection, never from an argument (ID3). */
 export type Caller =
@@ -25,6 +26,7 @@ export const SpawnInput = z.strictObject({
   resultSchema: z.record(z.string(), z.json()).optional(),
   model: z.string().max(120).optional(),
   targetFiles: z.array(z.string().min(1).max(4_096)).max(LENGTHS.files).default([]),
+  isolation: Isolation.default('own'),
   /** The same key again returns the same child (SUB1). */
   key: z.string().min(1).max(LENGTHS.name).optional(),
   budget: BudgetLimits.optional(),
@@ -76,6 +78,11 @@ export type SpawnResult =
   | { readonly state: 'ended'; readonly task: TaskId; readonly delivery: Delivery | null }
   | { readonly state: 'needs_you'; readonly task: TaskId; readonly deliveries: readonly Delivery[] }
   | { readonly state: 'running'; readonly task: TaskId; readonly warning?: string };
+
+export interface Spawned {
+  readonly task: TaskId;
+  readonly warning?: string;
+}
 
 export interface AwaitResult {
   readonly done: boolean;
@@ -175,7 +182,7 @@ export interface Orchestrator {
     input: SpawnInput,
     options?: CallOptions & { blocking?: boolean; patienceMs?: number },
   ): Promise<SpawnResult>;
-  spawnSubtasks(inputs: readonly SpawnInput[]): Promise<readonly TaskId[]>;
+  spawnSubtasks(inputs: readonly SpawnInput[]): Promise<readonly Spawned[]>;
   awaitSubtasks(input: AwaitInput, options?: CallOptions): Promise<AwaitResult>;
   checkUpdates(filter?: { taskIds?: readonly TaskId[] }): Promise<readonly Delivery[]>;
   reportCompletion(input: ReportInput): Promise<ReportResult>;
@@ -190,8 +197,28 @@ export interface Orchestrator {
     amounts: Partial<Amounts>,
   ): Promise<{ readonly granted: boolean; readonly why?: string }>;
 
+  // What was made in the checkouts
+  /** What a task changed, as of now. */
+  diffTask(task: TaskId): Promise<Diff>;
+  /** Merges a child's branch into the caller's own checkout; a conflict is told by file and leaves nothing half done. */
+  pullSubtask(task: TaskId): Promise<Pulled>;
+  /** Takes the checkout of a task that has ended away; a snapshot is made first. */
+  discardTask(task: TaskId): Promise<Snapshot>;
+  snapshots(task: TaskId): Promise<readonly Snapshot[]>;
+  /** Makes the checkout of a task that has ended anew, as a snapshot has it; the newest one if none is named. */
+  restoreTask(
+    task: TaskId,
+    snapshot?: string,
+  ): Promise<{ readonly worktree: string; readonly branch: string }>;
+  /** Merges a branch of a plan's integration, or of a task, into the person's own checkout: on request, and only if it is clean. */
+  bringHome(source: PlanId | TaskId): Promise<Pulled>;
+
   // Sessions, mail and events
-  openSession(kind: Exclude<SessionKind, 'worker'>, name: string): Promise<Session>;
+  openSession(
+    kind: Exclude<SessionKind, 'worker'>,
+    name: string,
+    options?: { repository?: string },
+  ): Promise<Session>;
   endSession(session: SessionId): Promise<void>;
   /** From now on mail wakes the receiver; the returned function disconnects, which is not an end (MBX6). */
   attach(session: SessionId, receiver: Receiver): Promise<() => Promise<void>>;

@@ -1,12 +1,22 @@
 import { z } from 'zod';
 import { BudgetLimits } from './budget.ts';
-import { PlanId, SessionId } from './ids.ts';
+import { PlanId, SessionId, TaskId } from './ids.ts';
 
 export const PRIORITIES = ['critical', 'high', 'normal', 'low'] as const;
 export const Priority = z.enum(PRIORITIES);
 export type Priority = z.infer<typeof Priority>;
 
-export const LENGTHS = { name: 200, prompt: 200_000, text: 1_000_000, tasks: 20_000, files: 1_000 } as const;
+export const LENGTHS = {
+  name: 200,
+  prompt: 200_000,
+  text: 1_000_000,
+  tasks: 20_000,
+  files: 1_000,
+  command: 10_000,
+} as const;
+
+/** A folder of this machine. Whether it is a repository, the room that owns checkouts finds out. */
+export const RepositoryPath = z.string().max(4_096).regex(/^\//, 'must be an absolute path');
 
 const name = z.string().trim().min(1).max(LENGTHS.name);
 
@@ -32,7 +42,13 @@ export type PlanTaskInput = z.infer<typeof PlanTaskInput>;
 export const PlanInput = z.strictObject({
   name,
   description: z.string().max(LENGTHS.prompt).default(''),
+  /** The repository its tasks work on: an absolute path. Without one they have no files. */
+  repository: RepositoryPath.optional(),
   baseBranch: z.string().max(250).optional(),
+  /** Run after each step of the integration, in the sandbox; anything but 0 stops it there. */
+  verify: z.string().max(LENGTHS.command).optional(),
+  /** Whether the branches are merged into one at the end (PLN6). */
+  integrate: z.boolean().default(true),
   tasks: z.array(PlanTaskInput).min(1).max(LENGTHS.tasks),
   budget: BudgetLimits.optional(),
 });
@@ -65,7 +81,11 @@ export const Plan = z.object({
   id: PlanId,
   name: z.string(),
   description: z.string(),
+  repository: z.string().nullable(),
   baseBranch: z.string().nullable(),
+  verify: z.string().nullable(),
+  /** The task that merges its branches into one when all else has completed; see core/integration. */
+  integration: TaskId.nullable(),
   /** Who is told how its tasks end, and may act on them. */
   owner: SessionId,
   state: PlanState,

@@ -4,7 +4,7 @@ import { RequestId, RunId, SessionId, TaskId } from './ids.ts';
 /** A question or an approval: who asks, what exactly, with whom it is now, and the one answer (INB2). */
 export const Request = z.object({
   id: RequestId,
-  kind: z.enum(['question', 'approval', 'review', 'idle', 'failure']),
+  kind: z.enum(['question', 'approval', 'review', 'idle', 'failure', 'escape']),
   from: SessionId,
   task: TaskId,
   run: RunId.nullable(),

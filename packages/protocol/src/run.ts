@@ -13,6 +13,8 @@ export const ERROR_CLASSES = [
   'limit',
   'unresponsive',
   'host_gone',
+  'workspace',
+  'escape',
   'unknown',
 ] as const;
 export const ErrorClass = z.enum(ERROR_CLASSES);
@@ -32,11 +34,19 @@ export const END_CAUSES = [
 export const EndCause = z.enum(END_CAUSES);
 export type EndCause = z.infer<typeof EndCause>;
 
+/** How much of a file changed. Of a binary one nobody can say. */
+export const FileChange = z.object({ path: z.string(), insertions: z.number(), deletions: z.number() });
+export type FileChange = z.infer<typeof FileChange>;
+
 /** What the worker leaves behind; filled in by the room that owns checkouts. */
 export const WorkProduct = z.object({
   worktree: z.string(),
   branch: z.string(),
-  files: z.array(z.object({ path: z.string(), insertions: z.number(), deletions: z.number() })),
+  /** The commit that holds all of it; null if nothing could be taken. */
+  commit: z.string().nullable(),
+  /** Why not all of it could be taken; it is still in the worktree. */
+  problem: z.string().nullable(),
+  files: z.array(FileChange),
 });
 export type WorkProduct = z.infer<typeof WorkProduct>;
 

@@ -15,6 +15,8 @@ export const Session = z.object({
   rootKind: SessionKind,
   depth: z.number().int(),
   task: TaskId.nullable(),
+  /** The repository that its children work on. */
+  repository: z.string().nullable(),
   state: z.enum(['open', 'ended']),
   /** Number of the newest message in its mailbox. */
   mail: z.number().int(),

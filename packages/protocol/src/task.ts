@@ -21,6 +21,10 @@ export const WAITS = ['children', 'answer', 'approval', 'memory', 'backoff', 'ma
 export const Wait = z.enum(WAITS);
 export type Wait = z.infer<typeof Wait>;
 
+/** Its own checkout, or, on an explicit wish or for an agent that cannot write, its parent's (WKT2). */
+export const Isolation = z.enum(['own', 'shared']);
+export type Isolation = z.infer<typeof Isolation>;
+
 /** A wish that the task end as cancelled. Recorded before anything is stopped; see core/cancel. */
 export const Cancelling = z.object({ by: z.string(), why: z.string(), at: z.number() });
 
@@ -37,6 +41,11 @@ export const Task = z.object({
   prompt: z.string(),
   expectedOutput: z.string().nullable(),
   resultSchema: z.record(z.string(), z.unknown()).nullable(),
+  /** The repository it works on, as its plan or its owner's session has it; null: it has no files. */
+  repository: z.string().nullable(),
+  /** The commit that holds its parent's state at the spawn, uncommitted changes included (WKT7). */
+  checkpoint: z.string().nullable(),
+  isolation: Isolation,
   agent: AgentType,
   model: z.string().nullable(),
   priority: Priority,

@@ -7,6 +7,7 @@ import {
   type Caller,
   type Orchestrator,
   type ParsedSpawn,
+  type Spawned,
   type SpawnResult,
   type TaskId,
 } from '@reveille/protocol';
@@ -15,7 +16,7 @@ import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { resolveAgent } from '../plan-rules.ts';
-import { spawn, type Spawned } from '../subtasks.ts';
+import { spawn } from '../subtasks.ts';
 import type { Tx } from '../tx.ts';
 
 export const DELEGATION = ['spawnSubtask', 'spawnSubtasks', 'awaitSubtasks', 'checkUpdates'] as const;
@@ -50,7 +51,7 @@ export function delegation(host: Host, caller: Caller): Pick<Orchestrator, (type
     },
     async spawnSubtasks(inputs) {
       if (inputs.length === 0) throw new ReveilleError('invalid_input', 'Give at least one subtask.');
-      return (await spawnAll(inputs)).map((spawned) => spawned.task);
+      return spawnAll(inputs);
     },
     async awaitSubtasks(input, options = {}) {
       const { taskIds, mode, timeoutMs } = parseInput(AwaitInput, input);
@@ -85,6 +86,7 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
   const agents = parsed.map((input) => knownAgent(host, input));
   const session = ownSession(caller);
   await host.alive(caller);
+  const checkpoint = await checkpointOf(host.context, caller, parsed);
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
     await checkCaller(tx, caller);
     const spawned: Spawned[] = [];
@@ -94,13 +96,26 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
       if (!agent) continue;
       // What this change has made is in no list yet.
       const same = input.key === undefined ? undefined : byKey.get(input.key);
-      const made = same ?? (await spawn(tx, host.context, session, input, agent));
+      const made = same ?? (await spawn(tx, host.context, session, { ...input, agent, checkpoint }));
       if (input.key !== undefined) byKey.set(input.key, made);
       spawned.push(made);
     }
     return spawned;
   };
   return decide(host.context, spawnEach, 'then');
+}
+
+/** A worker's children start from its state as it is now; those that share its checkout need no copy of it (WKT7). */
+async function checkpointOf(
+  { workspaces, store }: Host['context'],
+  caller: Caller,
+  inputs: readonly ParsedSpawn[],
+): Promise<string | null> {
+  if (!workspaces || caller.kind !== 'worker' || inputs.every(({ isolation }) => isolation === 'shared'))
+    return null;
+  const run = (await store.get('run', caller.run))?.doc;
+  const task = run?.state === 'open' ? (await store.get('task', run.task))?.doc : undefined;
+  return task && task.repository !== null ? workspaces.checkpoint(task) : null;
 }
 
 function knownAgent(host: Host, input: ParsedSpawn): AgentType {

@@ -17,7 +17,6 @@ import { cancelTree, settle } from '../settle.ts';
 import type { Tx } from '../tx.ts';
 
 type WorkerCaller = Extract<Caller, { kind: 'worker' }>;
-type Work = Awaited<ReturnType<typeof collect>>;
 type Reported = { stale: string } | { result: ReportResult } | { unread: ReturnType<typeof take> };
 
 export const REPORTING = ['reportCompletion'] as const;
@@ -31,9 +30,8 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
       if (caller.kind !== 'worker') {
         throw new ReveilleError('not_allowed', 'Only a worker can report the completion of its task.');
       }
-      const work = await collect(host, caller);
       // No sign of life is recorded apart: the change that settles the run reads what the worker was given.
-      const outcome = await decide(context, (tx) => conclude(tx, host, caller, report, work));
+      const outcome = await decide(context, (tx) => conclude(tx, host, caller, report));
       if ('stale' in outcome) {
         throw new ReveilleError(
           'stale_caller',
@@ -51,13 +49,7 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
   };
 }
 
-async function conclude(
-  tx: Tx,
-  host: Host,
-  caller: WorkerCaller,
-  report: ParsedReport,
-  work: Work,
-): Promise<Reported> {
+async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: ParsedReport): Promise<Reported> {
   const { context } = host;
   const { status, output, structured } = report;
   const stale = await staleness(tx, caller);
@@ -91,6 +83,10 @@ async function conclude(
   );
   const ends = (await queuedMessages(tx, caller.session)).filter((message) => message.kind === 'end');
   if (ends.length > 0) return { unread: take(tx, ends, takenBy(context, caller)) };
+  const problem = tx.leftBy(task, run.id)?.work?.problem;
+  // It lives, and can report again.
+  if (problem)
+    throw new ReveilleError('workspace_failed', `Your work could not be taken: ${problem}. Report again.`);
   const wish = { by: caller.session, why: 'given up by its parent' };
   for (const child of open) await cancelTree(tx, context, child, wish);
   const error = status === 'failed' ? { class: 'unknown' as const, message: report.error ?? output } : null;
@@ -99,20 +95,8 @@ async function conclude(
     cause: 'report',
     output,
     error,
-    work,
     ...(structured === undefined ? {} : { structured }),
   } as const;
   await settle(tx, context, task, run, ending);
   return { result: { accepted: true } };
-}
-
-/** What the worker leaves is taken before the commit that ends it; taking it twice does no harm. */
-async function collect(host: Host, caller: WorkerCaller) {
-  const { workspaces, store } = host.context;
-  if (!workspaces) return null;
-  const run = await store.get('run', caller.run);
-  const task = run ? await store.get('task', run.doc.task) : undefined;
-  if (!task || run?.doc.state !== 'open') return null;
-  const work = await workspaces.collect(task.doc, caller.run);
-  return work ? { ...work, files: work.files.map((file) => ({ ...file })) } : null;
 }

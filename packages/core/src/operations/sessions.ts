@@ -1,4 +1,10 @@
-import { ReveilleError, type Caller, type Orchestrator } from '@reveille/protocol';
+import {
+  RepositoryPath,
+  ReveilleError,
+  parseInput,
+  type Caller,
+  type Orchestrator,
+} from '@reveille/protocol';
 import { checkOwnMail } from '../authority.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
@@ -14,10 +20,14 @@ export function sessionOperations(
   const { context } = host;
 
   return {
-    async openSession(kind, name) {
+    async openSession(kind, name, options = {}) {
+      const repository =
+        options.repository === undefined ? null : parseInput(RepositoryPath, options.repository);
       if (caller.kind === 'worker')
         throw new ReveilleError('not_allowed', 'A worker has the session it has; it opens no other.');
-      return decide(context, async (tx) => openSession(tx, context, kind, name.slice(0, 200)));
+      return decide(context, async (tx) =>
+        openSession(tx, context, { kind, name: name.slice(0, 200), repository }),
+      );
     },
     async endSession(session) {
       checkOwnMail(caller, session);

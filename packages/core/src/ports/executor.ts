@@ -1,4 +1,5 @@
-import type { AgentType, ErrorClass, RunId, SessionId, Task, TaskId } from '@reveille/protocol';
+import type { AgentType, ErrorClass, RunId, SessionId, Task } from '@reveille/protocol';
+import type { Workspace } from './workspaces.ts';
 
 /** What is handed to an agent at the start of a turn. The ids are inside the text too, so that its history shows them. */
 export interface TurnInput {
@@ -16,7 +17,8 @@ export interface StartSpec {
   readonly agent: AgentType;
   /** Token of the agent's own session to go on with, if there is one. */
   readonly resume: string | null;
-  readonly workspace: Workspace;
+  /** Null: it has no files. */
+  readonly workspace: Workspace | null;
   /** Facts about the agent, in order. Never called after `closed` resolved. */
   readonly report: (event: ExecutorEvent) => void;
 }
@@ -75,25 +77,4 @@ export interface Agents {
   names(): readonly string[];
   /** The agent's last message is its report: it cannot or need not call a tool for it (SUB6). */
   reportsByLastMessage?(agent: AgentType): boolean;
-}
-
-/** Where a run works. The room that owns checkouts implements it; `none` is for agents that need no files. */
-export interface Workspace {
-  readonly path: string;
-  readonly branch: string;
-}
-export interface Workspaces {
-  open(task: Task, run: RunId): Promise<Workspace>;
-  /** Before the end is committed: leftovers are committed and counted. May be called again after a crash. */
-  collect(task: Task, run: RunId): Promise<WorkDone | null>;
-  close(task: TaskId): Promise<void>;
-}
-export interface WorkDone {
-  readonly worktree: string;
-  readonly branch: string;
-  readonly files: readonly {
-    readonly path: string;
-    readonly insertions: number;
-    readonly deletions: number;
-  }[];
 }

@@ -129,9 +129,8 @@ export class ScriptedAgent {
   }
 
   async spawnMany(inputs: readonly SpawnInput[]): Promise<readonly TaskId[]> {
-    const tasks = await this.call('spawnSubtasks', inputs);
-    for (const task of tasks) this.#own(task);
-    return tasks;
+    const spawned = await this.call('spawnSubtasks', inputs);
+    return spawned.map(({ task }) => this.#own(task));
   }
 
   /** A single spawn that waits for its result. */

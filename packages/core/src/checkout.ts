@@ -1,0 +1,90 @@
+import {
+  ReveilleError,
+  isReveilleError,
+  type ErrorClass,
+  type Run,
+  type RunId,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
+import type { AgentLine } from './agent-line.ts';
+import { openWorkspace } from './checkouts.ts';
+import type { Context } from './context.ts';
+import type { Executor } from './ports/executor.ts';
+import { NOTHING_FOUND, type Findings, type Workspace } from './ports/workspaces.ts';
+
+/** What one run's worker does with its checkout. Nothing here may keep a run from ending: what fails is logged. */
+export class Checkout {
+  readonly #context: Context;
+  readonly #task: TaskId;
+  /** Null: not yet open, or its task has no files. */
+  workspace: Workspace | null = null;
+  #opening: AbortController | null = null;
+
+  constructor(context: Context, task: TaskId) {
+    this.#context = context;
+    this.#task = task;
+  }
+
+  /**
+   * Opens the checkout and starts the agent in it, once. It may take as long as a set-up command does; a cancel breaks
+   * it off. What forbids it is a failure of the run like any other.
+   */
+  async launch(line: AgentLine, executor: Executor | null, task: Task, run: Run): Promise<void> {
+    if (task.cancelling || line.failure) return;
+    try {
+      this.#opening = new AbortController();
+      this.workspace ??= await openWorkspace(this.#context, task, run, this.#opening.signal);
+    } catch (error) {
+      return line.cannot(`no worktree for it: ${sayWhy(error)}`, faultOf(error));
+    } finally {
+      this.#opening = null;
+    }
+    line.launch(executor, task, run, this.workspace);
+  }
+
+  abort(why: string): void {
+    this.#opening?.abort(new ReveilleError('aborted', why));
+  }
+
+  /** Its session was woken; while the checkout is being made that may be a cancel, which no step can see yet. */
+  wakened(): void {
+    if (!this.#opening) return;
+    const looked = this.#context.store.get('task', this.#task);
+    void looked.then(
+      (row) => row?.doc.cancelling && this.abort('the task is being cancelled'),
+      () => undefined,
+    );
+  }
+
+  look(run: { readonly id: RunId } | null): Promise<Findings> {
+    return this.#quietly(run, NOTHING_FOUND, (task, id) => this.#context.workspaces?.look(task, id));
+  }
+
+  leave(run: { readonly id: RunId } | null): Promise<void> {
+    return this.#quietly(run, undefined, (task, id) => this.#context.workspaces?.leave(task, id));
+  }
+
+  async #quietly<T>(
+    run: { readonly id: RunId } | null,
+    otherwise: T,
+    act: (task: Task, run: RunId) => Promise<T> | undefined,
+  ): Promise<T> {
+    const { store, workspaces, log } = this.#context;
+    if (!workspaces || !run) return otherwise;
+    try {
+      const task = (await store.get('task', this.#task))?.doc;
+      if (!task || task.repository === null) return otherwise;
+      return (await act(task, run.id)) ?? otherwise;
+    } catch (error) {
+      log?.('warn', 'a checkout could not be looked at', { task: this.#task, error: String(error) });
+      return otherwise;
+    }
+  }
+}
+
+/** What a person has to mend is not tried again by itself. */
+const faultOf = (error: unknown): ErrorClass =>
+  error instanceof ReveilleError && error.code !== 'workspace_failed' ? 'invalid' : 'workspace';
+
+const sayWhy = (error: unknown): string => (isReveilleError(error) ? error.message : String(error));

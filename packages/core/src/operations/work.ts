@@ -1,0 +1,119 @@
+import {
+  ReveilleError,
+  isId,
+  isTerminal,
+  type Caller,
+  type Orchestrator,
+  type PlanId,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
+import { checkCaller, checkMayAct } from '../authority.ts';
+import { decide } from '../decide.ts';
+import type { Host } from '../host.ts';
+import type { Workspaces } from '../ports/workspaces.ts';
+import type { Tx } from '../tx.ts';
+
+export const WORK_OPERATIONS = [
+  'diffTask',
+  'pullSubtask',
+  'discardTask',
+  'snapshots',
+  'restoreTask',
+  'bringHome',
+] as const;
+
+/** What is done with what was made. Git does it; what is decided here is who may, and when; what was done is noted. */
+export function workOperations(
+  host: Host,
+  caller: Caller,
+): Pick<Orchestrator, (typeof WORK_OPERATIONS)[number]> {
+  const { context } = host;
+
+  const allowed = (id: TaskId, ended = false) => mayUse(host, caller, id, ended);
+  const note = (type: string, task: Task, data: Record<string, unknown>): Promise<void> =>
+    decide(context, async (tx) => tx.note({ type, task: task.id, data }));
+
+  return {
+    async diffTask(id) {
+      const { task, at } = await allowed(id);
+      return at.diff(task);
+    },
+    async pullSubtask(id) {
+      const { task, at } = await allowed(id);
+      const into = await decide(context, (tx) => ownTask(tx, caller));
+      const pulled = await at.pull(task, into);
+      await note('work.pulled', task, { into: into.id, merged: pulled.merged });
+      return pulled;
+    },
+    async discardTask(id) {
+      const { task, at } = await allowed(id, true);
+      const snapshot = await at.discard(task);
+      await note('work.discarded', task, { snapshot: snapshot.ref });
+      return snapshot;
+    },
+    async snapshots(id) {
+      const { task, at } = await allowed(id);
+      return at.snapshots(task);
+    },
+    async restoreTask(id, snapshot) {
+      const { task, at } = await allowed(id, true);
+      const restored = await at.restore(task, snapshot ?? null);
+      await note('work.restored', task, { snapshot: snapshot ?? null, worktree: restored.worktree });
+      return restored;
+    },
+    async bringHome(source) {
+      if (caller.kind === 'worker')
+        throw new ReveilleError(
+          'not_allowed',
+          'Only a person’s own session brings work into their checkout.',
+        );
+      const id = isId('plan', source) ? await integrationOf(host, source) : source;
+      const { task, at } = await allowed(id, true);
+      const home = await at.bringHome(task);
+      await note('work.brought_home', task, { merged: home.merged });
+      return home;
+    },
+  };
+}
+
+/** The task, if the caller may act on it and it has files. */
+async function mayUse(
+  host: Host,
+  caller: Caller,
+  id: TaskId,
+  ended: boolean,
+): Promise<{ task: Task; at: Workspaces }> {
+  const { context } = host;
+  await host.alive(caller);
+  const task = await decide(context, async (tx) => {
+    const row = await tx.need('task', id);
+    await checkMayAct(tx, caller, row);
+    if (!ended || isTerminal(row.state)) return row;
+    const why = `Task ${id} is ${row.state}: cancel it, or wait for its end.`;
+    throw new ReveilleError('wrong_state', why, { data: { state: row.state } });
+  });
+  if (context.workspaces && task.repository !== null) return { task, at: context.workspaces };
+  throw new ReveilleError('wrong_state', `Task ${id} has no worktree: it works on no repository.`);
+}
+
+/** A pull goes into the checkout of whoever pulls. */
+async function ownTask(tx: Tx, caller: Caller): Promise<Task> {
+  await checkCaller(tx, caller);
+  const session = caller.kind === 'worker' ? await tx.need('session', caller.session) : null;
+  if (session?.task) return tx.need('task', session.task);
+  throw new ReveilleError(
+    'not_allowed',
+    'Only a worker has a checkout to pull into; to get it into your own, bring it home.',
+  );
+}
+
+async function integrationOf(host: Host, id: PlanId): Promise<TaskId> {
+  const plan = (await host.context.store.get('plan', id))?.doc;
+  if (!plan) throw new ReveilleError('not_found', `There is no plan ${id}.`);
+  if (plan.integration) return plan.integration;
+  throw new ReveilleError(
+    'wrong_state',
+    `Plan ${id} has no integration: there is no one branch to bring home.`,
+  );
+}

@@ -1,0 +1,82 @@
+import type { Diff, Plan, Pulled, RunId, Snapshot, Task, TaskId, WorkProduct } from '@reveille/protocol';
+
+/** What the checkout of a task starts from. */
+export type Origin =
+  /** A branch, or where the person's checkout stands; what is uncommitted there is a setting's matter (WKT3). */
+  | { readonly kind: 'base'; readonly branch: string | null }
+  /** The merged changes of what it depends on (PLN5). */
+  | { readonly kind: 'dependencies'; readonly branch: string | null; readonly tasks: readonly Task[] }
+  /** Its parent's state at the spawn (WKT7). */
+  | { readonly kind: 'checkpoint'; readonly commit: string }
+  /** It works in that task's checkout (WKT2). */
+  | { readonly kind: 'shared'; readonly with: Task };
+
+export interface OpenSpec {
+  readonly task: Task;
+  readonly run: RunId;
+  readonly plan: Plan | null;
+  readonly origin: Origin;
+  /** The last attempt failed or was cancelled: a snapshot is made of what it left, and this one begins at the origin. */
+  readonly fresh: boolean;
+  /** Somebody wants the task cancelled, or this host stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Where a run works. */
+export interface Workspace {
+  readonly path: string;
+  readonly branch: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** What its agent should know: a dependency that did not merge, a submodule that is not there. */
+  readonly notices: readonly string[];
+}
+
+/** What a look after a turn found. */
+export interface Findings {
+  /** Changes outside its checkout that no run may make, in words (BND3). */
+  readonly escapes: readonly string[];
+  /** Live branches that began, or stopped, to conflict with this one (PLN7). */
+  readonly conflicts: readonly ConflictNews[];
+}
+export interface ConflictNews {
+  readonly with: TaskId;
+  readonly began: boolean;
+  readonly files: readonly string[];
+  /** The same news have the same key. */
+  readonly key: string;
+}
+
+/** What a run left behind: its work, and what a last look found. */
+export interface Left {
+  /** Null: it never had a checkout. */
+  readonly work: WorkProduct | null;
+  readonly findings: Findings;
+}
+
+/**
+ * The checkouts. The room that owns git implements it; without one, tasks have no files. Everything may be called
+ * again after a crash and then does what is left to do.
+ */
+export interface Workspaces {
+  open(spec: OpenSpec): Promise<Workspace>;
+  /** A commit of the state as it is, uncommitted changes included, without touching it. */
+  checkpoint(task: Task): Promise<string>;
+  /** At the end of a turn: its branch is imported, and looked at. */
+  look(task: Task, run: RunId): Promise<Findings>;
+  /** Before the end is committed: leftovers are committed and counted. */
+  collect(task: Task, run: RunId): Promise<Left>;
+  /** Its agent is gone, after the end: what it still wrote is kept, what it had of its parent is given back. */
+  leave(task: Task, run: RunId): Promise<void>;
+  diff(task: Task): Promise<Diff>;
+  pull(child: Task, into: Task): Promise<Pulled>;
+  discard(task: Task): Promise<Snapshot>;
+  snapshots(task: Task): Promise<readonly Snapshot[]>;
+  restore(
+    task: Task,
+    snapshot: string | null,
+  ): Promise<{ readonly worktree: string; readonly branch: string }>;
+  /** Into the person's own checkout, which must be clean. */
+  bringHome(task: Task): Promise<Pulled>;
+}
+
+export const NOTHING_FOUND: Findings = { escapes: [], conflicts: [] };

@@ -1,0 +1,220 @@
+import type { Findings, OpenSpec } from '@reveille/core';
+import { ReveilleError, type Task } from '@reveille/protocol';
+import { describe, expect, test } from 'vitest';
+import { product, quiet, refused, start } from './world.ts';
+
+const work = (task: Task) => product(`/w/${task.name}`, `b/${task.name}`, []);
+
+describe('where a run works', () => {
+  test('[CHK1] a task with a repository gets a checkout, and is told where; one without has none', async () => {
+    await using world = await start({ work });
+    await world.plan({ a: [] });
+    expect(world.worker('a').spec.workspace?.path).toBe(`/trees/${world.worker('a').task}`);
+    expect(world.worker('a').last.text).toContain('You work in /trees/');
+    await using bare = await start();
+    await bare.plan({ a: [] });
+    expect(bare.worker('a').spec.workspace).toBeNull();
+  });
+
+  test('[CHK2][PLN5] a dependent starts from what it depends on, a child from its parent at the spawn, the rest from the base', async () => {
+    const opened: OpenSpec[] = [];
+    await using world = await start({ workspaces: recording(opened) });
+    await world.plan({ a: [], b: ['a'] }, { baseBranch: 'main' });
+    const a = world.worker('a');
+    await a.spawns('child');
+    await a.spawns('guest', { isolation: 'shared' });
+    await world.worker('child').reports('x');
+    await world.worker('guest').reports('x');
+    await a.orch.checkUpdates();
+    await a.reports('done');
+    const origins = opened.map(({ task, origin }) => [task.name, origin]);
+    expect(origins).toEqual([
+      ['a', { kind: 'base', branch: 'main' }],
+      ['child', { kind: 'checkpoint', commit: 'checkpoint of a' }],
+      ['guest', { kind: 'shared', with: expect.objectContaining({ name: 'a' }) }],
+      ['b', { kind: 'dependencies', branch: 'main', tasks: [expect.objectContaining({ name: 'a' })] }],
+    ]);
+  });
+
+  test('[CHK3] a retry of what failed begins afresh; a review that asks for changes goes on with what is there', async () => {
+    const opened: OpenSpec[] = [];
+    await using world = await start({ workspaces: recording(opened) });
+    await world.plan({ a: { review: 'person' } });
+    await world.worker('a').reports('no', { status: 'failed' });
+    await world.person.retryTask(world.worker('a').task);
+    await quiet();
+    await world.worker('a').reports('done');
+    await world.person.reviewTask({ task: world.worker('a').task, verdict: 'changes', comment: 'more' });
+    await quiet();
+    expect(opened.map(({ fresh }) => fresh)).toEqual([false, true, false]);
+  });
+
+  test('[CHK4] what a person must mend fails the run at once; what may pass is tried again', async () => {
+    let error: Error = new ReveilleError('dirty_checkout', 'a.ts is not committed');
+    await using world = await start({
+      workspaces: {
+        open: async () => {
+          throw error;
+        },
+      },
+    });
+    await world.plan({ a: [] });
+    expect((await world.task('a')).end).toMatchObject({
+      status: 'failed',
+      error: { class: 'invalid', message: expect.stringContaining('a.ts is not committed') },
+    });
+    error = new ReveilleError('workspace_failed', 'the disk is full');
+    await world.person.retryTask((await world.task('a')).task.id);
+    await quiet();
+    expect((await world.task('a')).task).toMatchObject({ state: 'waiting', waitingOn: 'backoff' });
+  });
+
+  test('[CHK4] a cancel breaks off a set-up that takes its time', async () => {
+    await using world = await start({
+      workspaces: {
+        open: ({ signal }) =>
+          new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      },
+    });
+    await world.plan({ a: [] });
+    await world.person.cancelTask((await world.task('a')).task.id);
+    await quiet();
+    expect(await world.state('a')).toBe('cancelled');
+  });
+});
+
+describe('what a run leaves', () => {
+  test.for([
+    ['a cancel', 'cancelled'],
+    ['a limit', 'failed'],
+    ['a crash past its tries', 'failed'],
+    ['its owner', 'completed'],
+    ['its last message', 'completed'],
+  ] as const)('[CHK5] is in its end, if it ended by %s', async ([how, state]) => {
+    await using world = await start({ work, byLastMessage: how === 'its last message' ? ['agent'] : [] });
+    const budget = how === 'a limit' ? { budget: { tokens: 1 } } : {};
+    await world.plan({ a: budget });
+    const a = world.worker('a');
+    if (how === 'a cancel') await world.person.cancelTask(a.task);
+    if (how === 'a limit') a.spec.report({ type: 'usage', id: 'u', tokens: 5, usd: 0 });
+    if (how === 'a crash past its tries') await a.fails('auth', 'no key');
+    if (how === 'its owner') await world.person.completeTask(a.task);
+    if (how === 'its last message') await a.ends('done');
+    await quiet();
+    expect(await world.task('a')).toMatchObject({ task: { state }, end: { work: { worktree: '/w/a' } } });
+  });
+
+  test('[CHK5] also of a run whose agent is parked, when its tree is cancelled', async () => {
+    await using world = await start({ work });
+    await world.plan({ a: [] });
+    await world.worker('a').asks('what now?');
+    await world.worker('a').ends();
+    await world.worker('a').dies();
+    await world.person.stop({ scope: 'all' }, 'enough');
+    await quiet();
+    expect((await world.task('a')).end).toMatchObject({ status: 'cancelled', work: { worktree: '/w/a' } });
+  });
+
+  test('[CHK6] one whose work cannot be taken has failed, and its end says where the work is', async () => {
+    await using world = await start({
+      workspaces: { collect: () => Promise.reject(new Error('disk full')) },
+    });
+    await world.plan({ a: [], b: ['a'] });
+    await world.person.completeTask(world.worker('a').task);
+    await quiet();
+    expect((await world.task('a')).end).toMatchObject({
+      status: 'failed',
+      error: { class: 'workspace' },
+      work: { commit: null, problem: expect.stringContaining('disk full') },
+    });
+    expect(await world.state('b')).toBe('blocked');
+  });
+});
+
+describe('what a look finds', () => {
+  const escape: Findings = { escapes: ['README.md was changed'], conflicts: [] };
+
+  test.for(['its turn', 'its report'] as const)(
+    '[CHK7][BND3] a run that got out is stopped after %s, and a person is told',
+    async (when) => {
+      await using world = await start({
+        workspaces: {
+          look: async () => escape,
+          collect: async (task) => ({ work: work(task), findings: escape }),
+        },
+      });
+      await world.plan({ a: [] });
+      if (when === 'its turn') await world.worker('a').ends();
+      else await world.worker('a').orch.reportCompletion({ status: 'success', output: 'done' });
+      await quiet();
+      expect(await world.task('a')).toMatchObject({
+        task: { state: 'failed' },
+        end: { error: { class: 'escape', message: expect.stringContaining('README.md was changed') } },
+      });
+      const inbox = await world.person.inbox();
+      expect(inbox).toMatchObject([
+        { kind: 'escape', text: expect.stringContaining('README.md was changed') },
+      ]);
+      await world.person.answer({ request: inbox[0]!.id, answer: 'seen' });
+      expect(await world.person.inbox()).toEqual([]);
+    },
+  );
+
+  test('[CHK8][PLN7] branches that begin to conflict are told to their owners, once, and so when they stop', async () => {
+    let news: Findings['conflicts'] = [];
+    await using world = await start({ workspaces: { look: async () => ({ escapes: [], conflicts: news }) } });
+    const { plan } = await world.plan({ a: [], b: [] });
+    const other = world.worker('b').task;
+    news = [{ with: other, began: true, files: ['x.ts'], key: '1' }];
+    for (const _ of [1, 2]) {
+      await world.worker('a').asks(`what now? ${_}`);
+      await world.worker('a').ends();
+      await world.person.sendMessage({ to: world.worker('a').task, message: 'go on' });
+      await quiet();
+    }
+    news = [{ with: other, began: false, files: [], key: '2' }];
+    await world.worker('a').ends();
+    const warnings = await world.mail(plan.owner, 'warning');
+    expect(warnings.map(({ text }) => text)).toEqual([
+      expect.stringContaining('now change the same lines: x.ts'),
+      expect.stringContaining('no longer conflict'),
+    ]);
+  });
+});
+
+describe('what is done with the work', () => {
+  test('[CHK9] who may, and when: the owner or a person; to discard only what has ended; home never by a worker', async () => {
+    const done: string[] = [];
+    const note = (what: string) => async (task: Task) => {
+      done.push(`${what} ${task.name}`);
+      return { merged: true, commit: 'c', files: [] } as const;
+    };
+    const snapshot = { ref: 'r', commit: 'c', why: 'w', at: 1 };
+    await using world = await start({
+      workspaces: {
+        pull: async (child, into) => note(`pull into ${into.name}:`)(child),
+        discard: async (task) => (await note('discard')(task), snapshot),
+        bringHome: note('home'),
+      },
+    });
+    await world.plan({ a: [], b: [] });
+    const a = world.worker('a');
+    const child = await a.spawns('child');
+    await refused(world.worker('b').orch.pullSubtask(child), 'not_allowed');
+    await refused(world.person.pullSubtask(child), 'not_allowed');
+    await refused(world.person.discardTask(child), 'wrong_state');
+    await refused(a.orch.bringHome(child), 'not_allowed');
+    await world.worker('child').reports('x');
+    await a.orch.pullSubtask(child);
+    await world.person.discardTask(child);
+    await world.person.bringHome(child);
+    expect(done).toEqual(['pull into a: child', 'discard child', 'home child']);
+  });
+});
+
+const recording = (opened: OpenSpec[]) => ({
+  open: async (spec: OpenSpec) => {
+    opened.push(spec);
+    return { path: '/w', branch: 'b', environment: {}, notices: [] };
+  },
+});
