@@ -1,5 +1,6 @@
 import type { Run, RunId, Task } from '@reveille/protocol';
 import type { Ports } from './context.ts';
+import { INTEGRATOR } from './integrator.ts';
 import { NOTHING_FOUND, type Left, type Origin, type OpenSpec, type Workspace } from './ports/workspaces.ts';
 
 type World = Pick<Ports, 'store' | 'workspaces' | 'log'>;
@@ -51,6 +52,7 @@ async function originOf({ store }: World, task: Task, branch: string | null): Pr
     const parent = owner?.task ? (await store.get('task', owner.task))?.doc : undefined;
     if (parent) return { kind: 'shared', with: parent };
   }
+  if (task.agent.backend === INTEGRATOR.backend) return { kind: 'integration', branch };
   if (task.checkpoint !== null) return { kind: 'checkpoint', commit: task.checkpoint };
   if (task.dependencies.length === 0) return { kind: 'base', branch };
   const rows = await Promise.all(task.dependencies.map((id) => store.get('task', id)));

@@ -10,4 +10,4 @@ export * from './ports/dispatch.ts';
 export * from './ports/executor.ts';
 export * from './ports/store.ts';
 export * from './ports/workspaces.ts';
-export { INTEGRATOR } from './integration.ts';
+export { INTEGRATOR } from './integrator.ts';

@@ -6,16 +6,10 @@ import {
   type Task,
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
+import { INTEGRATOR } from './integrator.ts';
 import type { CheckedPlan } from './plan-rules.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
-
-/**
- * The integration of a plan is its last task (PLN6): it depends on everything, works in a checkout of its own, and is
- * carried out by an agent that needs no model. So it waits, starts, is retried, cancelled, resumed after a crash and
- * shown like any other task, and a plan whose branches do not go together has not completed.
- */
-export const INTEGRATOR: AgentType = { backend: 'reveille', name: 'integrator' };
 
 const PROMPT =
   'Merge the branches of the plan, in the order of their dependencies, into one, and check each step.';

@@ -10,7 +10,7 @@ test('[EXE1] an agent speaks, works, edits and reports, and its owner is told on
   const world = await rig({
     otherwise: async (agent) => {
       agent.say('I begin.');
-      agent.edit('src/a.ts');
+      await agent.edit('src/a.ts');
       await agent.progress('half of it');
       await agent.work(500);
       await agent.report('success', 'done');
@@ -24,6 +24,24 @@ test('[EXE1] an agent speaks, works, edits and reports, and its owner is told on
   expect((await world.view(task)).end).toMatchObject({ status: 'success', output: 'done', cause: 'report' });
   expect(chat.mail.map((text) => text.split('\n')[2])).toEqual(['half of it', 'done']);
   await world.end();
+});
+
+test('[EXE1.5] what it writes goes where its executor says; without files it fails, in words', async () => {
+  const written: string[] = [];
+  const script = { steps: [{ do: 'edit', path: 'a.txt', content: 'hello' }] } as const;
+  const write = async (spec: StartSpec, path: string, content: string): Promise<void> =>
+    void written.push(`${spec.task.name}: ${path}: ${content}`);
+  const world = await rig({ otherwise: { steps: [...script.steps, { do: 'report' }] }, write });
+  const task = await world.plan('agent');
+  await world.clock.pass(1);
+  expect((await world.view(task)).end).toMatchObject({ status: 'success' });
+  expect(written).toEqual(['one: a.txt: hello']);
+  await world.end();
+  const bare = await rig({ otherwise: { steps: [...script.steps] } });
+  const failing = await bare.plan('agent');
+  await bare.clock.pass(1);
+  expect((await bare.view(failing)).end?.error?.message).toContain('no files to write');
+  await bare.end();
 });
 
 test('[EXE1] a parent spawns, waits in a call, delegates, and is woken by the rest', async () => {

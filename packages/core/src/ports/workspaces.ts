@@ -6,6 +6,8 @@ export type Origin =
   | { readonly kind: 'base'; readonly branch: string | null }
   /** The merged changes of what it depends on (PLN5). */
   | { readonly kind: 'dependencies'; readonly branch: string | null; readonly tasks: readonly Task[] }
+  /** A branch, or the commit the person's checkout stands on, whatever else is there: everything is merged into it (PLN6). */
+  | { readonly kind: 'integration'; readonly branch: string | null }
   /** Its parent's state at the spawn (WKT7). */
   | { readonly kind: 'checkpoint'; readonly commit: string }
   /** It works in that task's checkout (WKT2). */

@@ -1,5 +1,6 @@
 import type { TurnInput } from '@reveille/core';
 import {
+  ReveilleError,
   isStoreError,
   type AwaitInput,
   type AwaitResult,
@@ -69,9 +70,24 @@ export class ScriptedAgent {
     this.#body.say(text);
   }
 
-  edit(path: string): void {
+  /** Touches a file; with content, it is written into its checkout. */
+  async edit(path: string, content?: string): Promise<void> {
+    this.#check();
+    if (content !== undefined) await this.#body.write(path, content);
     this.#check();
     this.#body.tell({ type: 'file_touched', path });
+  }
+
+  /** Takes over what its children made that have completed; taking it twice changes nothing. */
+  async pull(): Promise<void> {
+    const children = await this.call('listTasks', { owner: this.#body.spec.session });
+    for (const { task } of children) {
+      if (task.state !== 'completed') continue;
+      const pulled = await this.call('pullSubtask', task.id);
+      if (pulled.merged) continue;
+      const files = pulled.conflicts.map(({ path }) => path).join(', ');
+      throw new ReveilleError('merge_conflict', `What "${task.name}" made conflicts with mine in ${files}.`);
+    }
   }
 
   use(used: { tokens?: number; usd?: number }): void {

@@ -26,6 +26,8 @@ export interface Body {
   /** The mail of the turn, with what came during it. */
   letters(): readonly Letter[];
   tell(event: ExecutorEvent): void;
+  /** Writes a file of its checkout. */
+  write(path: string, content: string): Promise<void>;
   say(text: string): void;
   /** A name for a call or a usage, unlike any other of this run. */
   next(): string;

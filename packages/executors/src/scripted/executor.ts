@@ -1,5 +1,5 @@
 import type { Clock, Executor, Seen, StartSpec } from '@reveille/core';
-import type { Caller, Orchestrator } from '@reveille/protocol';
+import { ReveilleError, type Caller, type Orchestrator } from '@reveille/protocol';
 import { Life, type History, type Script } from './life.ts';
 import { play } from './play.ts';
 import { parseScript, scriptInPrompt, type WrittenScript } from './written.ts';
@@ -28,6 +28,8 @@ export interface ScriptedOptions {
   /** Gives every agent an identity, so that a later life of the engine can end it. Costs a commit. */
   readonly identified?: boolean;
   readonly killAfterMs?: number;
+  /** Writes a file into the agent's checkout. Without it, agents that want to write fail. */
+  readonly write?: (spec: StartSpec, path: string, content: string) => Promise<void>;
   readonly world?: ScriptedWorld;
 }
 
@@ -66,6 +68,7 @@ function start(options: ScriptedOptions, world: ScriptedWorld, spec: StartSpec, 
     history,
     recalls: recall(options, spec, known),
     killAfterMs,
+    write: options.write ?? noFiles,
     orchestrator: () => connect({ kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch }),
     died: () => world.lives.delete(name),
     reported: () => world.histories.delete(spec.run),
@@ -74,6 +77,9 @@ function start(options: ScriptedOptions, world: ScriptedWorld, spec: StartSpec, 
   spec.report({ type: 'started', identity: identified ? name : null, resume: keeps ? spec.run : null });
   return life;
 }
+
+const noFiles = (): Promise<never> =>
+  Promise.reject(new ReveilleError('wrong_state', 'These scripted agents have no files to write.'));
 
 const newHistory = (): History => ({
   given: new Set(),

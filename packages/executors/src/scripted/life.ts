@@ -20,6 +20,7 @@ export interface LifeOptions {
   readonly history: History;
   /** What it can say of an id it was perhaps given. */
   readonly recalls: (id: string) => Seen;
+  readonly write: (spec: StartSpec, path: string, content: string) => Promise<void>;
   readonly killAfterMs: number;
   /** Nothing of it lives any more. */
   readonly died: () => void;
@@ -131,6 +132,10 @@ export class Life implements Agent, Body {
 
   tell(event: ExecutorEvent): void {
     if (!this.#dead) this.spec.report(event);
+  }
+
+  write(path: string, content: string): Promise<void> {
+    return this.#options.write(this.spec, path, content);
   }
 
   say(text: string): void {

@@ -65,7 +65,7 @@ class Player {
         await agent.work(step.ms);
         return false;
       case 'edit':
-        agent.edit(step.path);
+        await agent.edit(step.path, step.content);
         return false;
       case 'use':
         agent.use(step);
@@ -111,6 +111,9 @@ class Player {
         return false;
       case 'check':
         this.#receive(await agent.checkUpdates());
+        return false;
+      case 'pull':
+        await agent.pull();
         return false;
       case 'retry':
         await this.#retry(step);

@@ -28,7 +28,8 @@ const Child = z.strictObject({
 const Step = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('say'), text, ...only }),
   z.strictObject({ do: z.literal('work'), ms, ...only }),
-  z.strictObject({ do: z.literal('edit'), path: z.string().max(4_096), ...only }),
+  /** With content, the file is written into its checkout; otherwise it only says that it touched it. */
+  z.strictObject({ do: z.literal('edit'), path: z.string().max(4_096), content: text.optional(), ...only }),
   z.strictObject({
     do: z.literal('use'),
     tokens: z.number().default(0),
@@ -54,6 +55,8 @@ const Step = z.discriminatedUnion('do', [
     ...only,
   }),
   z.strictObject({ do: z.literal('check'), ...only }),
+  /** Merges what its completed children made into its own checkout; a conflict fails it. */
+  z.strictObject({ do: z.literal('pull'), ...only }),
   /** Tries again the children it was told have failed, each at most so often; first, if there are any, it thinks. */
   z.strictObject({
     do: z.literal('retry'),
