@@ -126,6 +126,7 @@ function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delt
     before.state !== 'open' ||
     after.kind === 'review' ||
     after.kind === 'idle' ||
+    after.kind === 'escape' ||
     (after.state !== 'answered' && after.state !== 'expired')
   )
     return;

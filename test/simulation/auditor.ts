@@ -24,6 +24,7 @@ export const INVARIANTS = {
   mail: 'a message moves queued, delivered, read, or dies with its recipient; its key is its own',
   health: 'nobody is asked, passed on or given up before the time, on the monotonic clock',
   calls: 'every call is answered, in time, with what it asked for',
+  work: 'every end says what was left; a dependent starts from it; a retry does not build on ruins',
   engine: 'the engine meets no error that it does not expect',
 } as const;
 export type Invariant = keyof typeof INVARIANTS;

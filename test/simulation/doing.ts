@@ -4,6 +4,7 @@ import type { Process } from './process.ts';
 
 type Doing =
   | 'output'
+  | 'edit'
   | 'spawn'
   | 'blocking'
   | 'parallel'
@@ -25,6 +26,7 @@ export async function work(agent: Process): Promise<void> {
   const children = mind.children.size > 0;
   const doing = world.chance.weighted<Doing>({
     output: 2,
+    edit: world.options.files ? 3 : 0,
     spawn: room ? on('spawn', 3) : 0,
     blocking: room ? on('blocking_spawn', 3) : 0,
     parallel: room ? on('spawn', 2) : 0,
@@ -51,6 +53,7 @@ const DO: { readonly [D in Doing]: (agent: Process) => Promise<void> } = {
       digest: `d${agent.world.nextPid()}`,
     });
   },
+  edit: async (agent) => agent.world.trees.edit(agent.spec.task),
   spawn: (agent) => spawnOne(agent, false),
   blocking: (agent) => spawnOne(agent, true),
   parallel: async (agent) => {

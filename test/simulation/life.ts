@@ -44,6 +44,7 @@ export class Life {
         names: () => ['agent', 'coder', 'speaker'],
         reportsByLastMessage: (agent) => agent.name === 'speaker',
       },
+      ...(world.options.files ? { workspaces: world.trees.ports(this) } : {}),
       settings: world.options.settings,
       log: (level, message, data) => {
         if (this.dead) return;

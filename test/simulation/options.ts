@@ -29,7 +29,8 @@ export const FAULTS = [
   'ignores_stop',
   'broken_connection',
 ] as const;
-export type Fault = (typeof FAULTS)[number];
+export const FAULTS_OF_FILES = ['no_worktree', 'work_not_taken', 'escape'] as const;
+export type Fault = (typeof FAULTS)[number] | (typeof FAULTS_OF_FILES)[number];
 
 /** What agents and people do beyond plain work; also switched on and off by the seed. */
 export const HABITS = [
@@ -61,7 +62,7 @@ export const HABITS = [
   'budgets',
   'complete_by_hand',
 ] as const;
-export type Habit = (typeof HABITS)[number];
+export type Habit = (typeof HABITS)[number] | 'conflicts';
 
 /** Whether an agent's history, when it is resumed, tells what it was given. */
 export type History = 'tells' | 'cannot_say' | 'starts_anew';
@@ -84,6 +85,8 @@ export interface SimOptions {
   readonly histories: readonly History[];
   readonly steers: boolean;
   readonly settings: Settings;
+  /** Whether the tasks work on a repository. */
+  readonly files: boolean;
 }
 
 export function expand(seed: number): SimOptions {
@@ -91,12 +94,21 @@ export function expand(seed: number): SimOptions {
   const faultRate = chance.pick([0, 0.2, 0.4, 0.7]) ?? 0;
   const habitRate = chance.pick([0.4, 0.7, 0.95]) ?? 0.5;
   const shared = chance.hit(0.45);
+  // Drawn apart, so that a seed without files is what it was before there were any.
+  const apart = new Chance(seed, 3);
+  const files = apart.hit(0.4);
   return {
     seed,
     hosts: shared && chance.hit(0.8) ? 2 : 1,
     shared,
-    faults: new Set(FAULTS.filter(() => chance.hit(faultRate))),
-    habits: new Set(HABITS.filter(() => chance.hit(habitRate))),
+    faults: new Set([
+      ...FAULTS.filter(() => chance.hit(faultRate)),
+      ...FAULTS_OF_FILES.filter(() => files && apart.hit(faultRate)),
+    ]),
+    habits: new Set([
+      ...HABITS.filter(() => chance.hit(habitRate)),
+      ...(files && apart.hit(habitRate) ? (['conflicts'] as const) : []),
+    ]),
     wildness: chance.pick([0.3, 1, 1, 2.5]) ?? 1,
     plans: chance.hit(0.2) ? 2 : 1,
     planTasks: chance.skewed(1, 9),
@@ -107,6 +119,7 @@ export function expand(seed: number): SimOptions {
     histories: chance.pick(HISTORY_MIXES) ?? ['tells'],
     steers: chance.hit(0.5),
     settings: settings(chance),
+    files,
   };
 }
 
@@ -140,6 +153,7 @@ export function describe(options: SimOptions): string {
   const kind = options.shared ? 'one database that all hosts share' : 'a file of its own';
   return [
     `seed ${options.seed}: ${options.hosts} host(s) on ${kind}, ${options.plans} plan(s) of about ${options.planTasks + 1} task(s), shape "${options.shape}", at most ${options.maxTasks} tasks`,
+    `  files: ${options.files ? 'every task has a checkout' : 'none'}`,
     `  faults (x${options.wildness}): ${[...faults].join(', ') || 'none'}`,
     `  habits: ${[...habits].join(', ') || 'none'}`,
     `  agents: histories ${options.histories.join(', ')}; ${options.steers ? 'can' : 'cannot'} be steered; work up to ${options.workMs} ms a stretch; ${options.activeMs / 1000} s before the quiet phase`,

@@ -21,7 +21,7 @@ export function makePlan(world: World): PlanInput {
     world.has('budgets') && chance.hit(0.5)
       ? { budget: { tokens: chance.int(30, 400), turns: chance.int(5, 60) } }
       : {};
-  return { name: `plan ${world.nextPid()}`, tasks, ...budget };
+  return { name: `plan ${world.nextPid()}`, tasks, ...budget, ...world.files };
 }
 
 function before({ chance, options }: World, i: number, count: number): number[] {

@@ -18,6 +18,7 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
   'aborted',
   'already_answered',
   'stopping',
+  'workspace_failed',
 ]);
 const FAULTS: readonly ErrorClass[] = [
   'rate_limit',

@@ -49,7 +49,7 @@ export class Seats {
 
   async openSeat(life: Life, kind: 'chat' | 'orchestrator'): Promise<Seat> {
     const person = asCaller(this.#world, life, { kind: 'person', name: 'p' });
-    const { id } = await person.openSession(kind, kind);
+    const { id } = await person.openSession(kind, kind, this.#world.files);
     this.#world.check(
       this.#world.auditor.ledger.rows.session.has(id),
       'durable',

@@ -10,6 +10,7 @@ import { Life } from './life.ts';
 import { Mind, readDelivery, readText, type Memory } from './mind.ts';
 import { type Fault, type Habit, type SimOptions } from './options.ts';
 import { Timeline } from './timeline.ts';
+import { Trees } from './trees.ts';
 
 export interface Failure {
   readonly invariant: Invariant;
@@ -90,6 +91,7 @@ export class World {
   readonly chance: Chance;
   readonly timeline: Timeline;
   readonly auditor: Auditor;
+  readonly trees: Trees;
   readonly memory: MemoryBackend['memory'];
   readonly hosts: Host[];
   readonly minds = new Map<string, Mind>();
@@ -124,6 +126,7 @@ export class World {
       mono: clock.mono,
       starting: () => this.hosts.some((host) => host.life?.starting ?? true),
     });
+    this.trees = new Trees(this);
     this.hosts = Array.from({ length: options.hosts }, (_, i) => new Host(this, `h${i + 1}`));
   }
 
@@ -182,10 +185,23 @@ export class World {
   onDurable(change: Change, outcome: Outcome, life: Life): void {
     const { facts } = this.auditor.durable(change, outcome, life.host.name);
     for (const fact of facts) {
-      if (fact.type === 'run.ended' && fact.run) this.endedAt.set(fact.run, this.timeline.now);
+      if (fact.type === 'run.ended' && fact.run) this.#ended(fact.run);
       if (fact.type === 'task.failed') this.onFailed(fact.task as TaskId);
       if (this.#trace) this.say(life, `  ${describe(fact)}`);
     }
+  }
+
+  #ended(id: string): void {
+    this.endedAt.set(id, this.timeline.now);
+    const { run: runs, task: tasks } = this.auditor.ledger.rows;
+    const run = runs.get(id);
+    const task = run && tasks.get(run.task);
+    if (run && task) this.trees.ended(run, task);
+  }
+
+  /** Where the tasks of a plan or of a session work. */
+  get files(): { repository?: string } {
+    return this.options.files ? { repository: '/repos/a' } : {};
   }
 
   /** A call of anybody to an engine. What it answers is looked at the moment it is given. */

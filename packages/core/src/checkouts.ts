@@ -1,7 +1,14 @@
-import type { Run, RunId, Task } from '@reveille/protocol';
+import type { Run, RunId, Task, TaskId } from '@reveille/protocol';
 import type { Ports } from './context.ts';
 import { INTEGRATOR } from './integrator.ts';
-import { NOTHING_FOUND, type Left, type Origin, type OpenSpec, type Workspace } from './ports/workspaces.ts';
+import {
+  NOTHING_FOUND,
+  type Left,
+  type Made,
+  type Origin,
+  type OpenSpec,
+  type Workspace,
+} from './ports/workspaces.ts';
 
 type World = Pick<Ports, 'store' | 'workspaces' | 'log'>;
 
@@ -42,7 +49,7 @@ export async function openWorkspace(
   // A review that asks for changes goes on with what is there.
   const fresh = last?.status === 'failed' || last?.status === 'cancelled';
   const origin = await originOf(world, task, plan?.baseBranch ?? null);
-  const spec: OpenSpec = { task, run: run.id, plan, origin, fresh: fresh && run.epoch === 1, signal };
+  const spec: OpenSpec = { task, run: run.id, plan, origin, fresh, signal };
   return world.workspaces.open(spec);
 }
 
@@ -55,6 +62,12 @@ async function originOf({ store }: World, task: Task, branch: string | null): Pr
   if (task.agent.backend === INTEGRATOR.backend) return { kind: 'integration', branch };
   if (task.checkpoint !== null) return { kind: 'checkpoint', commit: task.checkpoint };
   if (task.dependencies.length === 0) return { kind: 'base', branch };
-  const rows = await Promise.all(task.dependencies.map((id) => store.get('task', id)));
-  return { kind: 'dependencies', branch, tasks: rows.flatMap((row) => (row ? [row.doc] : [])) };
+  const made = await Promise.all(task.dependencies.map((id) => madeBy(store, id)));
+  return { kind: 'dependencies', branch, made: made.flat() };
+}
+
+async function madeBy(store: World['store'], id: TaskId): Promise<Made[]> {
+  const task = (await store.get('task', id))?.doc;
+  const run = task?.lastRun ? (await store.get('run', task.lastRun))?.doc : undefined;
+  return task ? [{ task, commit: run?.end?.work?.commit ?? null }] : [];
 }

@@ -31,10 +31,9 @@ export async function tellFindings(
   for (const news of findings.conflicts) await tellConflict(tx, context, task, news);
   if (findings.escapes.length === 0) return;
   tx.note({
-    type: 'run.escaped',
-    run: run.id,
+    type: 'escape.found',
     task: task.id,
-    data: { changes: findings.escapes.slice(0, 20) },
+    data: { run: run.id, changes: findings.escapes.slice(0, 20) },
   });
   await openRequest(tx, context, task, {
     kind: 'escape',

@@ -1,10 +1,4 @@
-import {
-  PlanTaskInput,
-  type AgentType,
-  type ParsedPlanInput,
-  type Plan,
-  type Task,
-} from '@reveille/protocol';
+import { PlanTaskInput, type ParsedPlanInput, type Plan, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { INTEGRATOR } from './integrator.ts';
 import type { CheckedPlan } from './plan-rules.ts';
@@ -44,11 +38,22 @@ function nameFor(plan: ParsedPlanInput): string {
   }
 }
 
-/** A task was added: the integration waits for it too, if it has not begun. False: it needs a new one. */
+/** Whether one can only start when the other has completed, however far down. */
+async function dependsOn(tx: Tx, task: Task, other: Task): Promise<boolean> {
+  const seen = new Set(task.dependencies);
+  for (const id of seen) {
+    if (id === other.id) return true;
+    for (const above of (await tx.need('task', id)).dependencies) seen.add(above);
+  }
+  return false;
+}
+
+/** A task was added: the integration waits for it too, if it has not begun or is what it waits for. False: it needs a new one. */
 export async function integrateAlso(tx: Tx, plan: Plan, added: Task): Promise<boolean> {
   const integration = plan.integration ? await tx.need('task', plan.integration) : null;
   if (!integration) return true;
   if (integration.state !== 'pending' && integration.state !== 'blocked') return false;
+  if (await dependsOn(tx, added, integration)) return false;
   const bad = added.state === 'blocked';
   tx.put('task', { ...added, dependents: [...added.dependents, integration.id] });
   const next = {

@@ -60,7 +60,9 @@ export class Tx {
 
   /** What a run that is about to end left behind. Throws to have it collected first. */
   leftBy(task: Task, run: RunId): Left | null {
-    if (!this.#left || task.repository === null) return null;
+    // One that begins and ends in this very change never had a checkout.
+    const isNew = this.#entries.get(run)?.before === undefined;
+    if (!this.#left || task.repository === null || isNew) return null;
     const left = this.#left.get(run);
     if (!left) throw new NotCollected(run);
     return left;

@@ -18,7 +18,7 @@ describe('where a run works', () => {
 
   test('[CHK2][PLN5] a dependent starts from what it depends on, a child from its parent at the spawn, the rest from the base', async () => {
     const opened: OpenSpec[] = [];
-    await using world = await start({ workspaces: recording(opened) });
+    await using world = await start({ work, workspaces: recording(opened) });
     await world.plan({ a: [], b: ['a'] }, { baseBranch: 'main' });
     const a = world.worker('a');
     await a.spawns('child');
@@ -32,7 +32,14 @@ describe('where a run works', () => {
       ['a', { kind: 'base', branch: 'main' }],
       ['child', { kind: 'checkpoint', commit: 'checkpoint of a' }],
       ['guest', { kind: 'shared', with: expect.objectContaining({ name: 'a' }) }],
-      ['b', { kind: 'dependencies', branch: 'main', tasks: [expect.objectContaining({ name: 'a' })] }],
+      [
+        'b',
+        {
+          kind: 'dependencies',
+          branch: 'main',
+          made: [{ task: expect.objectContaining({ name: 'a' }), commit: 'c0ffee' }],
+        },
+      ],
     ]);
   });
 

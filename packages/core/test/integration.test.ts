@@ -45,6 +45,16 @@ test('[PLN6.2] a task that is added is integrated too: by the same one, or by an
   expect(view.plan.integration).toBe(world.worker('integration after later').task);
 });
 
+test('[PLN6.2] one that is to start after the integration is merged by another, and nobody waits for himself', async () => {
+  await using world = await start(files);
+  const { plan } = await world.plan({ a: [] });
+  await world.person.addPlanTask(plan.id, { id: 'after', prompt: 'x', dependencies: ['integration'] });
+  await world.person.addPlanTask(plan.id, { id: 'last', prompt: 'x', dependencies: ['after'] });
+  for (const name of ['a', 'integration', 'after', 'last', 'integration after after'])
+    await world.worker(name).reports('x');
+  expect((await world.person.getPlan(plan.id)).plan.state).toBe('completed');
+});
+
 test('[PLN6.3] a failed task blocks the integration, and its retry unblocks it', async () => {
   await using world = await start(files);
   const { plan } = await world.plan({ a: [], b: [] });

@@ -5,7 +5,7 @@ export type Origin =
   /** A branch, or where the person's checkout stands; what is uncommitted there is a setting's matter (WKT3). */
   | { readonly kind: 'base'; readonly branch: string | null }
   /** The merged changes of what it depends on (PLN5). */
-  | { readonly kind: 'dependencies'; readonly branch: string | null; readonly tasks: readonly Task[] }
+  | { readonly kind: 'dependencies'; readonly branch: string | null; readonly made: readonly Made[] }
   /** A branch, or the commit the person's checkout stands on, whatever else is there: everything is merged into it (PLN6). */
   | { readonly kind: 'integration'; readonly branch: string | null }
   /** Its parent's state at the spawn (WKT7). */
@@ -13,12 +13,21 @@ export type Origin =
   /** It works in that task's checkout (WKT2). */
   | { readonly kind: 'shared'; readonly with: Task };
 
+/** What a task that completed made: the commit that holds it, if it made anything. */
+export interface Made {
+  readonly task: Task;
+  readonly commit: string | null;
+}
+
 export interface OpenSpec {
   readonly task: Task;
   readonly run: RunId;
   readonly plan: Plan | null;
   readonly origin: Origin;
-  /** The last attempt failed or was cancelled: a snapshot is made of what it left, and this one begins at the origin. */
+  /**
+   * The last attempt failed or was cancelled: unless the checkout was opened for this run already, a snapshot is made of
+   * what is there, and the run begins at the origin.
+   */
   readonly fresh: boolean;
   /** Somebody wants the task cancelled, or this host stops. */
   readonly signal: AbortSignal;
