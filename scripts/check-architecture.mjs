@@ -14,8 +14,8 @@ const MAY_IMPORT = {
   ...Object.fromEntries(HANDS.map((hand) => [`packages/${hand}`, ['protocol', 'core']])),
   'packages/tools': ['protocol'],
   'packages/daemon': ['protocol', 'core', 'tools', ...HANDS],
-  // Core, stores and executors only until there is a daemon: the demo is composed in the CLI.
-  'apps/cli': ['protocol', 'tools', 'core', 'stores', 'executors'],
+  // Core and the hands only until there is a daemon: the demo is composed in the CLI.
+  'apps/cli': ['protocol', 'tools', 'core', 'stores', 'executors', 'worktrees'],
   'apps/dashboard': ['protocol'],
   'apps/vscode': ['protocol', 'tools'],
 };

@@ -5,7 +5,7 @@ import { UsageError } from '../usage.ts';
 import { drawFrame, seconds } from './frame.ts';
 import { Interruption } from './interruption.ts';
 import { drawLine } from './lines.ts';
-import { look, type Picture } from './picture.ts';
+import { look, type Ended, type Picture } from './picture.ts';
 import type { Happening } from './probe.ts';
 import { Screen } from './screen.ts';
 import { setUp, type Stage } from './stage.ts';
@@ -16,12 +16,13 @@ export const DEMO_HELP = `reveille demo: a plan of eight tasks, run by scripted 
 
   reveille demo [options]
 
-The engine and its database are the real ones; the agents follow a script, so no key, no model and no network
-are needed. One of them fans out four subtasks, one of which fails and is tried again; another asks you a
-question, which is answered for you. It takes about 15 seconds.
+The engine, its database, git and the worktrees are the real ones; the agents follow a script, so no key, no model
+and no network are needed. One of them fans out four subtasks, one of which fails and is tried again; another asks
+you a question, which is answered for you. At the end the work of all is merged into one branch, in a repository
+made for the occasion. It takes about 20 seconds.
 
   --speed N   N times as fast (0.1 to 100)
-  --keep      keep the database, and say where it is; otherwise it is deleted
+  --keep      keep the repository and the database, and say where; otherwise they are deleted
   --json      every event as a line of JSON, then the summary
   --help      this text
 
@@ -54,9 +55,10 @@ export async function demo(args: readonly string[]): Promise<number> {
       happened: (happening, at) => view.happened(happening, at),
     });
     const picture = await watch(stage, view, interruption);
+    const history = await stage.history();
     await stage.close();
     view.close();
-    return finish(picture, stage, { options, view, interruption });
+    return finish({ ...picture, history }, stage, { options, view, interruption });
   } finally {
     await stage?.close();
     view.close();
@@ -109,7 +111,7 @@ interface View {
   /** Called every so often, and once more at the end. */
   show(picture: Picture, stage: Stage, last?: boolean): Promise<void>;
   close(): void;
-  summary(picture: Picture, kept: string | null): string;
+  summary(picture: Ended, kept: string | null): string;
 }
 
 function viewFor(options: Options): View {
@@ -155,7 +157,8 @@ function jsonView(): View {
       after = events.at(-1)?.number ?? after;
     },
     close: () => undefined,
-    summary: (picture, kept) => line({ type: 'demo.summary', ...summarise(picture), database: kept }),
+    summary: (picture, kept) =>
+      line({ type: 'demo.summary', ...summarise(picture), history: picture.history, folder: kept }),
   };
 }
 
@@ -165,12 +168,12 @@ interface Finish {
   readonly interruption: Interruption;
 }
 
-function finish(picture: Picture, stage: Stage, { options, view, interruption }: Finish): number {
+function finish(picture: Ended, stage: Stage, { options, view, interruption }: Finish): number {
   const kept = options.keep ? stage.folder : null;
   if (interruption.why === 'unread') return 0;
   if (interruption.why) {
     const done = picture.rows.filter(({ state }) => state === 'completed').length;
-    const database = kept === null ? 'The database is deleted' : `The database is in ${kept}`;
+    const database = kept === null ? 'Its folder is deleted' : `Everything is in ${kept}`;
     const stopped = `Stopped after ${seconds(picture.elapsed)}, with ${done} of ${picture.rows.length} tasks done.`;
     process.stderr.write(`\n${stopped} ${database}; nothing is left running.\n`);
     return interruption.exitCode;

@@ -38,7 +38,7 @@ export function drawFrame(picture: Picture, size: Size & { last?: boolean }, pai
     : [...lines.slice(0, Math.max(1, size.rows - 2)), paint('dim', '…')];
 }
 
-const SUBTITLE = 'scripted agents on the real engine and a real database';
+const SUBTITLE = 'scripted agents on the real engine, in real worktrees of a real repository';
 
 function drawTitle({ plan, rows, elapsed }: Picture, columns: number, paint: Paint): string {
   const done = rows.filter(({ state }) => state === 'completed').length;

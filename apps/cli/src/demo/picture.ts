@@ -32,6 +32,11 @@ export interface Picture {
   readonly views: readonly TaskView[];
 }
 
+/** The last picture, with the history of the branch that everything was merged into. */
+export interface Ended extends Picture {
+  readonly history: readonly string[];
+}
+
 export async function look(stage: Stage): Promise<Picture> {
   const { orchestrator, probe } = stage;
   const { plan, tasks } = await orchestrator.getPlan(stage.plan);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEFAULTS, Engine, type Clock } from '@reveille/core';
+import { DEFAULTS, Engine, INTEGRATOR, type Clock } from '@reveille/core';
 import { scriptedExecutor } from '@reveille/executors';
 import {
   ReveilleError,
@@ -12,8 +12,10 @@ import {
   type TaskId,
 } from '@reveille/protocol';
 import { openSqlite, type Backend } from '@reveille/stores';
+import { Boundary, BOUNDARY_DEFAULTS } from '@reveille/worktrees';
 import { systemClock, systemRandom } from '../system.ts';
 import { Probe, type Happening } from './probe.ts';
+import { drawHistory, makeRepository } from './repository.ts';
 import type { Owner, story } from './story.ts';
 
 const AGENTS = ['agent', 'architect', 'coder', 'product', 'reviewer', 'tester'];
@@ -28,6 +30,8 @@ export interface Stage {
   /** What went wrong inside, for whoever wants to report it. */
   readonly warnings: readonly string[];
   readonly folder: string;
+  /** The history of the plan's one branch, drawn; empty if it was not integrated. */
+  history(): Promise<readonly string[]>;
   /** Ends the engine and its store, and deletes the folder unless it is to be kept. */
   close(): Promise<void>;
 }
@@ -38,7 +42,10 @@ interface SetUp {
   readonly happened: (happening: Happening, at: number) => void;
 }
 
-/** The real engine on a real SQLite file in a folder of its own, with scripted agents, and the plan under way. */
+/**
+ * The real engine on a real SQLite file and a real repository, in a folder of its own, with scripted agents in real
+ * worktrees, and the plan under way.
+ */
 export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
   const clock = systemClock({ keepsAlive: true });
   const probe = new Probe(clock, happened);
@@ -50,7 +57,12 @@ export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
     const warn = (warning: string): void => void warnings.push(warning);
     const backend = await openSqlite({ path: join(folder, 'reveille.db'), clock });
     undo.defer(() => backend.close());
-    const engine = compose({ ...backend, store: probe.store(backend.store) }, clock, probe, warn);
+    const root = join(folder, 'orders-api');
+    await makeRepository(root);
+    const boundary = await Boundary.open({ settings: SETTINGS, log: (message) => warn(message) });
+    undo.use(boundary);
+    const watched = { ...backend, store: probe.store(backend.store) };
+    const engine = compose({ backend: watched, boundary, clock, probe, warn });
     await engine.start();
     undo.defer(() => engine.stop());
     const { orchestrator, owner, self, questions, stop } = await seat(engine, {
@@ -61,7 +73,7 @@ export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
     });
     undo.defer(stop);
     probe.begin();
-    const { plan } = await self.savePlan(told.plan, { start: true });
+    const { plan } = await self.savePlan({ ...told.plan, repository: root }, { start: true });
     return {
       probe,
       orchestrator,
@@ -70,12 +82,22 @@ export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
       questions,
       warnings,
       folder,
+      history: () => historyOf(orchestrator, plan.id, root),
       close: () => undo.disposeAsync(),
     };
   } catch (error) {
     await undo.disposeAsync();
     throw error;
   }
+}
+
+/** No pool: nobody waits for the next demo. */
+const SETTINGS = { ...BOUNDARY_DEFAULTS, worktrees: { ...BOUNDARY_DEFAULTS.worktrees, pool: 0 } };
+
+async function historyOf(orchestrator: Orchestrator, id: PlanId, root: string): Promise<readonly string[]> {
+  const { plan } = await orchestrator.getPlan(id);
+  const end = plan.integration ? (await orchestrator.getTask(plan.integration)).end : null;
+  return end?.work?.commit ? drawHistory(root, end.work.branch) : [];
 }
 
 function makeFolder(): string {
@@ -97,14 +119,35 @@ function sweeping(folder: string, keep: boolean): () => void {
   };
 }
 
-function compose(backend: Backend, clock: Clock, probe: Probe, warn: (warning: string) => void): Engine {
-  const executor = probe.executor(scriptedExecutor({ clock, connect: (caller) => engine.as(caller) }));
+interface Parts {
+  readonly backend: Backend;
+  readonly boundary: Boundary;
+  readonly clock: Clock;
+  readonly probe: Probe;
+  readonly warn: (warning: string) => void;
+}
+
+function compose({ backend, boundary, clock, probe, warn }: Parts): Engine {
+  const connect: Parameters<typeof scriptedExecutor>[0]['connect'] = (caller) => engine.as(caller);
+  const scripted = scriptedExecutor({
+    clock,
+    connect,
+    write: async ({ task }, path, content) => {
+      using door = await boundary.door(task, 'write');
+      await door.writeFile(path, content);
+    },
+  });
+  const executors = new Map([
+    ['scripted', probe.executor(scripted)],
+    [INTEGRATOR.backend, probe.executor(boundary.integrator(connect))],
+  ]);
   const engine: Engine = new Engine({
     store: backend.store,
     dispatch: backend.dispatch,
     clock,
     random: systemRandom(),
-    executors: { backends: () => ['scripted'], get: (name) => (name === 'scripted' ? executor : undefined) },
+    executors: { backends: () => ['scripted'], get: (name) => executors.get(name) },
+    workspaces: boundary.worktrees,
     agents: { names: () => AGENTS },
     host: 'demo',
     settings: DEFAULTS,

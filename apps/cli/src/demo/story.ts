@@ -10,8 +10,9 @@ export interface Owner {
 type Act = (ms: number) => Step;
 const work: Act = (ms) => ({ do: 'work', ms });
 const say = (text: string): Step => ({ do: 'say', text });
-const edit = (path: string): Step => ({ do: 'edit', path });
+const edit = (path: string, content: string): Step => ({ do: 'edit', path, content });
 const report = (output: string): Step => ({ do: 'report', output });
+const proof = (name: string): Step => edit(`test/${name}.test.ts`, `// What is proven: ${name}.\n`);
 
 /**
  * A plan that a small team could have: rate limiting for an API. Nobody thinks in it: every agent follows a script.
@@ -40,7 +41,7 @@ export function story(speed: number): { plan: PlanInput; owner: Owner } {
     task('review', 'reviewer', ['tests', 'docs'], 'Review the change as a whole.', REVIEW),
     task('release', 'product', ['review'], 'Write the release notes.', RELEASE),
   ];
-  const plan = { name: 'Rate limiting for the orders API', tasks };
+  const plan = { name: 'Rate limiting for the orders API', verify: 'sh check.sh', tasks };
   return { plan, owner: { answer: 'refuse at once', afterMs: 1_600 / speed } };
 }
 
@@ -50,7 +51,10 @@ const DESIGN: WrittenScript = {
     work(900),
     say('Comparing token bucket and sliding window'),
     work(900),
-    edit('docs/rate-limits.md'),
+    edit(
+      'docs/rate-limits.md',
+      '# Rate limits\n\nA token bucket per API key: 100 per minute, bursts of 20.\n',
+    ),
     report('Token bucket per API key: 100 per minute, bursts of 20'),
   ],
 };
@@ -59,7 +63,10 @@ const BUCKET: WrittenScript = {
   steps: [
     say('Writing src/limits/bucket.ts'),
     work(1_300),
-    edit('src/limits/bucket.ts'),
+    edit(
+      'src/limits/bucket.ts',
+      'export const refill = (tokens: number, ms: number): number => Math.min(20, tokens + ms / 600);\n',
+    ),
     say('Refill is computed on read, no timer needed'),
     work(900),
     report('bucket.ts: refill on read, 64 lines'),
@@ -70,7 +77,10 @@ const STORAGE: WrittenScript = {
   steps: [
     say('Adding a table for buckets'),
     work(1_200),
-    edit('src/limits/storage.ts'),
+    edit(
+      'src/limits/storage.ts',
+      "export const take = 'UPDATE buckets SET tokens = tokens - 1 RETURNING tokens';\n",
+    ),
     say('Updating a bucket in one statement'),
     work(1_500),
     report('storage.ts: one UPDATE … RETURNING per request'),
@@ -88,7 +98,10 @@ const MIDDLEWARE: WrittenScript = {
     },
     say('Answering 429 with Retry-After'),
     work(1_100),
-    edit('src/limits/middleware.ts'),
+    edit(
+      'src/limits/middleware.ts',
+      "export const refusal = { status: 429, headers: { 'retry-after': '1' } };\n",
+    ),
     report('middleware.ts: 429 at once, with Retry-After'),
   ],
 };
@@ -97,7 +110,10 @@ const DOCS: WrittenScript = {
   steps: [
     say('Drafting docs/api/limits.md'),
     work(2_400),
-    edit('docs/api/limits.md'),
+    edit(
+      'docs/api/limits.md',
+      '# Limits\n\n100 requests per minute. On 429, wait as long as Retry-After says.\n',
+    ),
     report('limits.md: the limits, and what to do on 429'),
   ],
 };
@@ -110,10 +126,11 @@ const TESTS: WrittenScript = {
     {
       do: 'spawn',
       tasks: [
-        child('unit', [say('31 cases for the bucket'), work(1_500), report('31 of 31 pass')]),
+        child('unit', [say('31 cases for the bucket'), work(1_500), proof('unit'), report('31 of 31 pass')]),
         child('burst', [
           say('20 at once, then the 21st'),
           work(2_300),
+          proof('burst'),
           report('the 21st is refused, as it should be'),
         ]),
         child('clock skew', [
@@ -127,14 +144,21 @@ const TESTS: WrittenScript = {
           },
           say('Again, with a monotonic clock'),
           work(1_400),
+          proof('clock-skew'),
           report('no bucket goes negative any more'),
         ]),
-        child('load', [say('5,000 requests per second'), work(3_000), report('p99 0.8 ms more than before')]),
+        child('load', [
+          say('5,000 requests per second'),
+          work(3_000),
+          proof('load'),
+          report('p99 0.8 ms more than before'),
+        ]),
       ],
     },
   ],
   whenWoken: [
     { do: 'retry', say: 'A subtask failed: setting it right, then trying again', afterMs: 1_300 },
+    { do: 'pull' },
     { do: 'report', output: '4 of 4 hold; clock skew only at the second attempt' },
   ],
 };
@@ -153,7 +177,10 @@ const RELEASE: WrittenScript = {
   steps: [
     say('Summing up what callers will notice'),
     work(1_200),
-    edit('CHANGELOG.md'),
+    edit(
+      'CHANGELOG.md',
+      '# Changelog\n\n## 2.4.0\n- Requests are limited per API key.\n\n## 2.3.0\n- Orders can be cancelled.\n',
+    ),
     report('Notes for 2.4.0 are in CHANGELOG.md'),
   ],
 };

@@ -1,7 +1,7 @@
 import type { TaskView } from '@reveille/protocol';
 import { fit, pad, padStart, width, wrap, type Paint } from '../ansi.ts';
 import { seconds } from './frame.ts';
-import type { Picture } from './picture.ts';
+import type { Ended, Picture } from './picture.ts';
 import type { WakeUp } from './probe.ts';
 
 /** What a demo came to: also what `--json` prints last. */
@@ -44,7 +44,7 @@ function countEnds(views: readonly TaskView[]): Record<string, number> {
   return ends;
 }
 
-export function drawSummary(picture: Picture, kept: string | null, columns: number, paint: Paint): string[] {
+export function drawSummary(picture: Ended, kept: string | null, columns: number, paint: Paint): string[] {
   const { tasks, subtasks, attempts, ends, wakeUps, wakeMs } = summarise(picture);
   const retried = picture.views.filter(({ task }) => task.attempts > 1).length;
   const ended = Object.entries(ends).map(([how, count]) => `${count} ${how}`);
@@ -61,10 +61,17 @@ export function drawSummary(picture: Picture, kept: string | null, columns: numb
     ...drawWakeUps(picture.wakeUps, Math.min(columns, 100), paint),
     `  ${wakeUps.length} wake-ups: p50 ${wakeMs.p50.toFixed(1)} ms, max ${wakeMs.max.toFixed(1)} ms`,
     '',
+    ...drawHistory(picture.history, columns, paint),
     paint('bold', 'Where to look next'),
     ...NEXT.flatMap(([what, why]) => drawNext(what, why, columns, paint)),
-    ...(kept === null ? [] : drawNext('the database', kept, columns, paint)),
+    ...(kept === null ? [] : drawNext('the repository', kept, columns, paint)),
   ];
+}
+
+function drawHistory(history: readonly string[], columns: number, paint: Paint): string[] {
+  if (history.length === 0) return [];
+  const lines = history.map((line) => `  ${fit(line, Math.min(columns, 100) - 2)}`);
+  return [paint('bold', 'What was merged (git log --graph)'), ...lines, ''];
 }
 
 const MEASURED =

@@ -18,7 +18,8 @@ const DONE: ParsedStep = { do: 'report', status: 'success', output: 'Done.' };
 export function play(script: ParsedScript): Script {
   return async (agent) => {
     const { memory } = agent;
-    const player = new Player(agent);
+    const pulls = [...script.steps, ...(script.whenWoken ?? [])].some((step) => step.do === 'pull');
+    const player = new Player(agent, pulls);
     const first = memory.at < script.steps.length;
     for (let step = script.steps[memory.at]; step; step = script.steps[memory.at]) {
       const ended = await player.take(step);
@@ -43,14 +44,19 @@ class Player {
   #turn = 0;
   #mail: Letter[] = [];
 
-  constructor(agent: ScriptedAgent) {
+  /** It takes over what its children make, so every end of one is something to act on. */
+  readonly #pulls: boolean;
+
+  constructor(agent: ScriptedAgent, pulls: boolean) {
     this.#agent = agent;
+    this.#pulls = pulls;
   }
 
   /** What it does when it is woken and nothing is written for that: it makes the report that was refused before. */
   byItself(): readonly ParsedStep[] {
     const refused = this.#agent.memory.notes['report'] as ParsedStep | undefined;
-    return [{ do: 'answer', text: GO_ON }, refused ?? DONE];
+    const pull: ParsedStep[] = this.#pulls ? [{ do: 'pull' }] : [];
+    return [{ do: 'answer', text: GO_ON }, ...pull, refused ?? DONE];
   }
 
   /** True: it was the last thing to do in this turn. */
@@ -186,7 +192,7 @@ class Player {
     const agent = this.#agent;
     agent.memory.notes['report'] = step;
     const unseen = this.#fetch();
-    if (unseen.some(wantsAction)) {
+    if (unseen.some((letter) => wantsAction(letter) || (this.#pulls && letter.kind === 'end'))) {
       this.reread = true;
       return true;
     }

@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { ReveilleError } from '@reveille/protocol';
+import { yieldToOthers } from './processes.ts';
 
 /**
  * Where a git command works. Both directories are always pinned by the environment: git never looks for a
@@ -17,8 +18,19 @@ export interface GitPlace {
 export interface GitCall extends GitPlace {
   readonly args: readonly string[];
   readonly input?: string | Buffer;
+  /** Is asked for the rest of the input whenever git has said something; the input stays open until it answers. */
+  readonly goOn?: (said: string) => string | null;
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /**
+   * Reads the person's own config too, and what it says to ignore: for looking at the person's checkout the way the
+   * person's git does. Never for anything an agent wrote.
+   */
+  readonly asPerson?: boolean;
+  /** Lets everything else on the machine go first. */
+  readonly background?: boolean;
+  /** Outlives us if our whole process group is killed, so that it leaves no lock behind. For what takes milliseconds. */
+  readonly apart?: boolean;
   /** Exit codes that are answers, not failures. 0 always is. */
   readonly accept?: readonly number[];
 }
@@ -29,6 +41,10 @@ export interface GitAnswer {
   readonly stderr: string;
 }
 
+/** The command, behind the options and settings of git itself. */
+const verbOf = (args: readonly string[]): string =>
+  args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '-c') ?? '';
+
 /** A git command that failed, with what it said. */
 export class GitError extends Error {
   override readonly name = 'GitError';
@@ -37,9 +53,7 @@ export class GitError extends Error {
   readonly stderr: string;
 
   constructor(args: readonly string[], code: number | null, stderr: string) {
-    super(
-      `git ${args.find((arg) => !arg.startsWith('-')) ?? ''} failed (${code ?? 'killed'}): ${stderr.trim().slice(0, 2_000)}`,
-    );
+    super(`git ${verbOf(args)} failed (${code ?? 'killed'}): ${stderr.trim().slice(0, 2_000)}`);
     this.args = args;
     this.code = code;
     this.stderr = stderr;
@@ -65,7 +79,6 @@ const HARDENED: readonly (readonly [key: string, value: string])[] = [
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['submodule.recurse', 'false'],
-  ['diff.external', ''],
   ['diff.ignoreSubmodules', 'all'],
   ['status.submoduleSummary', 'false'],
   ['merge.renames', 'true'],
@@ -78,20 +91,32 @@ const HARDENED: readonly (readonly [key: string, value: string])[] = [
   ['safe.bareRepository', 'all'],
 ];
 
+/** The person decides how their own files are read. */
+const LEFT_TO_THE_PERSON: readonly string[] = ['core.attributesFile', 'core.excludesFile'];
+const AS_PERSON = HARDENED.filter(([key]) => !LEFT_TO_THE_PERSON.includes(key));
+
+const NOBODY: NodeJS.ProcessEnv = {
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+};
+
+const person = (): NodeJS.ProcessEnv => ({
+  HOME: process.env['HOME'],
+  XDG_CONFIG_HOME: process.env['XDG_CONFIG_HOME'],
+});
+
 /** The whole environment of a git process: nothing of ours is inherited but the way to the programs. */
-function environment(
-  call: GitPlace & { readonly env?: Readonly<Record<string, string>> },
-): NodeJS.ProcessEnv {
+function environment(call: GitCall): NodeJS.ProcessEnv {
+  const settings = call.asPerson ? AS_PERSON : HARDENED;
   const env: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'] ?? '/usr/bin:/bin',
     TMPDIR: process.env['TMPDIR'] ?? '/tmp',
-    HOME: '/nonexistent',
+    ...(call.asPerson ? person() : NOBODY),
     LC_ALL: 'C',
     LANGUAGE: 'C',
     GIT_DIR: call.gitDir,
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_ATTR_NOSYSTEM: '1',
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: 'false',
@@ -100,9 +125,9 @@ function environment(
     GIT_PAGER: 'cat',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_NO_LAZY_FETCH: '1',
-    GIT_CONFIG_COUNT: String(HARDENED.length),
+    GIT_CONFIG_COUNT: String(settings.length),
   };
-  HARDENED.forEach(([key, value], i) => {
+  settings.forEach(([key, value], i) => {
     env[`GIT_CONFIG_KEY_${i}`] = key;
     env[`GIT_CONFIG_VALUE_${i}`] = value;
   });
@@ -126,29 +151,61 @@ export async function gitBytes(
   call: GitCall,
 ): Promise<Omit<GitAnswer, 'stdout'> & { readonly stdout: Buffer }> {
   call.signal?.throwIfAborted();
-  const child = spawn('git', [...call.args], {
+  const child = spawn('git', [...plainDiff(call.args)], {
     cwd: call.workTree ?? call.gitDir,
     env: environment(call),
     stdio: ['pipe', 'pipe', 'pipe'],
     signal: call.signal,
+    detached: call.apart ?? false,
   });
+  if (call.background) yieldToOthers(child.pid);
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  // Git may end before it has read all of its input.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(call.input ?? '');
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  }).catch((error: unknown) => {
+  feed(child, call, stdout);
+  const code = await ended(child).catch((error: unknown) => {
     throw isMissing(error) ? missing(call) : error;
   });
   const said = Buffer.concat(stderr).toString('utf8');
   if (code === null || (code !== 0 && !call.accept?.includes(code)))
     throw new GitError(call.args, code, said);
   return { code, stdout: Buffer.concat(stdout), stderr: said };
+}
+
+function feed(child: ChildProcessWithoutNullStreams, call: GitCall, stdout: readonly Buffer[]): void {
+  // Git may end before it has read all of its input.
+  child.stdin.on('error', () => undefined);
+  const { goOn } = call;
+  if (!goOn) {
+    child.stdin.end(call.input ?? '');
+    return;
+  }
+  child.stdin.write(call.input ?? '');
+  child.stdout.on('data', () => {
+    const rest = child.stdin.writableEnded ? null : goOn(Buffer.concat(stdout).toString('utf8'));
+    if (rest !== null) child.stdin.end(rest);
+  });
+}
+
+/** A diff program that a config names cannot be taken back by another setting, only by an option of `git diff`. */
+const plainDiff = (args: readonly string[]): readonly string[] => {
+  const verb = args.indexOf(verbOf(args));
+  if (args[verb] !== 'diff') return args;
+  return [...args.slice(0, verb + 1), '--no-ext-diff', '--no-textconv', ...args.slice(verb + 1)];
+};
+
+/** Resolves when it is over, also one that was given up: what it was writing to may be taken away then. */
+async function ended(child: ChildProcess): Promise<number | null> {
+  return await new Promise((resolve, reject) => {
+    let failure: Error | null = null;
+    child.once('error', (error) => {
+      failure = error;
+      // It never began.
+      if (child.pid === undefined) reject(error);
+    });
+    child.once('close', (code) => (failure ? reject(failure) : resolve(code)));
+  });
 }
 
 const isMissing = (error: unknown): boolean =>

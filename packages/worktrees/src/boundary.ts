@@ -1,0 +1,134 @@
+import type { Executor } from '@reveille/core';
+import type { Caller, Orchestrator, Task } from '@reveille/protocol';
+import { ReveilleError } from '@reveille/protocol';
+import type { Checkout } from './checkout.ts';
+import { WORKTREE_DEFAULTS, type WorktreeSettings } from './creation/settings.ts';
+import type { SetupRunner } from './creation/setup.ts';
+import type { DirtyPolicy } from './creation/start.ts';
+import { openDoor, type FileDoor } from './door/door.ts';
+import { benchIn } from './integrator/bench.ts';
+import { integratorExecutor } from './integrator/executor.ts';
+import type { Verdict } from './integrator/integration.ts';
+import type { Confinement } from './sandbox/confinement.ts';
+import { openSandbox, type Sandbox } from './sandbox/sandbox.ts';
+import { Worktrees } from './worktrees.ts';
+
+/** What can be set about worktrees and how agents are held in them. */
+export interface BoundarySettings {
+  readonly worktrees: WorktreeSettings;
+  readonly dirty: DirtyPolicy;
+  readonly sandbox: 'require' | 'warn' | 'off';
+  /** What every confined process may do besides working in its tree. */
+  readonly confinement: Omit<Confinement, 'checkout' | 'write' | 'env'>;
+  /**
+   * Whether a change of the person's checkout during a turn stops the run. Where a sandbox is enforced no agent can make
+   * one: there it is taken for the person's own, unless this says `always`.
+   */
+  readonly audit: 'unconfined' | 'always' | 'off';
+}
+
+export const BOUNDARY_DEFAULTS: BoundarySettings = {
+  worktrees: WORKTREE_DEFAULTS,
+  dirty: 'fail',
+  sandbox: 'warn',
+  confinement: { network: { kind: 'on' } },
+  audit: 'unconfined',
+};
+
+export interface BoundaryOptions {
+  readonly settings: BoundarySettings;
+  readonly log: (message: string, data: Record<string, unknown>) => void;
+}
+
+const VERDICT_CHARACTERS = 4_000;
+
+/** The worktrees, and everything that happens inside them: one boundary for all. */
+export class Boundary implements AsyncDisposable {
+  readonly worktrees: Worktrees;
+  readonly sandbox: Sandbox;
+  readonly #settings: BoundarySettings;
+
+  private constructor(sandbox: Sandbox, { settings, log }: BoundaryOptions) {
+    this.sandbox = sandbox;
+    this.#settings = settings;
+    const audits =
+      settings.audit === 'always' || (settings.audit === 'unconfined' && sandbox.kind === 'none');
+    const runSetup: SetupRunner = async (command, { checkout, env, signal, onOutput }) => {
+      const ran = await sandbox.run(command, this.confine(checkout, { env }), {
+        signal,
+        onOutput: (chunk) => onOutput(chunk.toString('utf8')),
+      });
+      return { code: ran.code ?? 1 };
+    };
+    this.worktrees = new Worktrees({
+      settings: settings.worktrees,
+      dirty: settings.dirty,
+      audits,
+      runSetup,
+      log,
+    });
+  }
+
+  static async open(options: BoundaryOptions): Promise<Boundary> {
+    const { settings, log } = options;
+    const warn = (warning: string): void => log(warning, {});
+    return new Boundary(await openSandbox({ setting: settings.sandbox, warn }), options);
+  }
+
+  /** What a process that works in a checkout may see and do. */
+  confine(
+    checkout: Checkout,
+    options: { readonly env?: Readonly<Record<string, string>>; readonly write?: boolean } = {},
+  ): Confinement {
+    const { env, write = true } = options;
+    return { ...this.#settings.confinement, checkout, write, ...(env ? { env } : {}) };
+  }
+
+  /** The way of file tools into a task's checkout. Whoever opens it closes it. */
+  async door(task: Task, access: 'read' | 'write'): Promise<FileDoor> {
+    return openDoor((await this.#need(task)).path, { access });
+  }
+
+  /** The agent that integrates plans. */
+  integrator(connect: (caller: Caller) => Orchestrator): Executor {
+    return integratorExecutor({
+      connect,
+      bench: async ({ task, report }, signal) => {
+        const checkout = await this.#need(task);
+        return benchIn(checkout, (command) =>
+          this.#verify(checkout, command, { signal, said: (text) => report({ type: 'output', text }) }),
+        );
+      },
+    });
+  }
+
+  async #verify(
+    checkout: Checkout,
+    command: string,
+    { signal, said }: { readonly signal: AbortSignal; readonly said: (text: string) => void },
+  ): Promise<Verdict> {
+    let last = 0;
+    const ran = await this.sandbox.run(command, this.confine(checkout), {
+      signal,
+      // A check that prints is alive; what it prints is shown in the end.
+      onOutput: (chunk) => {
+        if (Date.now() - last < 1_000) return;
+        last = Date.now();
+        said(chunk.toString('utf8').slice(-200));
+      },
+    });
+    signal.throwIfAborted();
+    return { passed: ran.code === 0, output: ran.output.slice(-VERDICT_CHARACTERS) };
+  }
+
+  async #need(task: Task) {
+    const checkout = await this.worktrees.checkoutOf(task);
+    if (checkout) return checkout;
+    throw new ReveilleError('wrong_state', `Task ${task.id} has no worktree.`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.worktrees[Symbol.asyncDispose]();
+    await this.sandbox.close();
+  }
+}

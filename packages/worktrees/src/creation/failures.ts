@@ -1,0 +1,40 @@
+import { ReveilleError } from '@reveille/protocol';
+import { GitError } from '../git/git.ts';
+
+/** The error of the contract for whatever kept `doing` from being done. */
+export function workspaceError(doing: string, error: unknown): unknown {
+  if (error instanceof ReveilleError) return error;
+  if (error instanceof Error && error.name === 'AbortError')
+    return new ReveilleError('aborted', `${doing} was given up.`, { cause: error });
+  const reason = reasonOf(error);
+  return new ReveilleError('workspace_failed', `${doing} failed: ${WORDS[reason](error)}`, {
+    cause: error,
+    data: { reason },
+  });
+}
+
+type Reason = 'disk_full' | 'read_only' | 'git' | 'other';
+
+const WORDS: Record<Reason, (error: unknown) => string> = {
+  disk_full: () => 'the disk is full. Nothing was left behind; free some space and try again.',
+  read_only: (error) =>
+    `${pathIn(error)} cannot be written. Check its permissions and whether it is mounted read-only, or choose another home for worktrees in the settings.`,
+  git: (error) => (error instanceof GitError ? error.message : String(error)),
+  other: (error) => (error instanceof Error ? error.message : String(error)),
+};
+
+function reasonOf(error: unknown): Reason {
+  const code = codeOf(error);
+  const words = error instanceof GitError ? error.stderr : '';
+  if (code === 'ENOSPC' || code === 'EDQUOT' || /No space left|quota exceeded/i.test(words))
+    return 'disk_full';
+  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM') return 'read_only';
+  if (/Read-only file system|Permission denied/i.test(words)) return 'read_only';
+  return error instanceof GitError ? 'git' : 'other';
+}
+
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
+const pathIn = (error: unknown): string =>
+  error instanceof Error && 'path' in error ? String(error.path) : 'the folder';

@@ -1,0 +1,54 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Repository } from '../checkout.ts';
+import type { Claim } from './claim.ts';
+import { codeOf } from './failures.ts';
+import { orNull } from './files.ts';
+import { treeOf } from './layout.ts';
+import { agentGitDirOf } from './record.ts';
+import type { Stage } from './stage.ts';
+
+/**
+ * The entry of a linked worktree in the person's repository, as `git worktree add` writes it. It is put together aside
+ * and moved to its place whole, and leaves it whole: a git that looks at all worktrees while another adds one fails
+ * over its empty files ("failed to read commondir"), and the person's `git fetch` is such a git.
+ */
+export async function makeEntry(
+  repository: Repository,
+  { stage, claim, index }: { stage: Stage; claim: Claim; index: string },
+): Promise<void> {
+  const aside = asideOf(repository, stage.id);
+  const entry = agentGitDirOf(repository, 'linked', claim.name);
+  await mkdir(aside);
+  await writeFile(join(aside, 'HEAD'), `ref: refs/heads/${claim.branch}\n`);
+  await writeFile(join(aside, 'commondir'), '../..\n');
+  await writeFile(join(aside, 'gitdir'), `${join(treeOf(repository, claim.name), '.git')}\n`);
+  // Somebody's `git worktree prune` would drop the entry of a tree that is not in its place yet, or for a while.
+  await writeFile(join(aside, 'locked'), 'Reveille works here\n');
+  await copyFile(index, join(aside, 'index'), constants.COPYFILE_FICLONE);
+  await moveIn(repository, aside, entry);
+  await writeFile(join(stage.tree, '.git'), `gitdir: ${entry}\n`);
+}
+
+async function moveIn(repository: Repository, aside: string, entry: string): Promise<void> {
+  for (;;) {
+    await mkdir(join(repository.gitDir, 'worktrees'), { recursive: true });
+    // Git takes the folder away when its last entry goes.
+    if (await orNull(rename(aside, entry).then(() => true))) return;
+  }
+}
+
+/** Takes an entry away, and what is left of one that was being made. `id` is the stage's, or the bin's. */
+export async function dropEntry(repository: Repository, name: string, id: string): Promise<void> {
+  const aside = asideOf(repository, id);
+  await rm(aside, { recursive: true, force: true });
+  await orNull(rename(agentGitDirOf(repository, 'linked', name), aside));
+  await rm(aside, { recursive: true, force: true });
+  await rmdir(join(repository.gitDir, 'worktrees')).catch((error: unknown) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
+  });
+}
+
+/** A name that git looks at nowhere. */
+const asideOf = (repository: Repository, id: string): string => join(repository.gitDir, `reveille-${id}`);

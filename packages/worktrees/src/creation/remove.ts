@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Checkout, Repository } from '../checkout.ts';
+import { git } from '../git/git.ts';
+import { dropRef } from '../git/refs.ts';
+import { dropEntry } from './linked.ts';
+import { workspaceError } from './failures.ts';
+import { moveFolder } from './files.ts';
+import { layoutOf, pinOf } from './layout.ts';
+import { withLock } from './lock.ts';
+import { freePorts } from './ports.ts';
+import { checkoutOf, readRecord, type CheckoutRecord } from './record.ts';
+import { deleteFolder, newBin } from './trash.ts';
+
+export interface Removal {
+  /** Resolves when it is deleted, or left for the next start to delete. Never rejects. */
+  readonly deleted: Promise<void>;
+}
+
+/**
+ * Takes a worktree away: it is gone from its place at once, and deleted behind everything else. Its branch stays, it
+ * holds work; what nobody committed is lost, so whoever calls this has made a snapshot first.
+ *
+ * The room goes first, with the record in it, and is the bin for the rest: a process that dies in between leaves a bin
+ * that says what was meant, and the next start goes on from there.
+ */
+export async function removeCheckout(checkout: Checkout): Promise<Removal> {
+  const { repository } = checkout;
+  try {
+    const bin = await newBin(repository);
+    await withLock(layoutOf(repository).lock, async () => {
+      await moveFolder(checkout.room, bin);
+      await moveFolder(checkout.path, treeIn(bin));
+    });
+    return { deleted: emptyBin(repository, bin).catch(() => undefined) };
+  } catch (error) {
+    throw workspaceError(`Removing the worktree ${checkout.name}`, error);
+  }
+}
+
+const treeIn = (bin: string): string => join(bin, 'removed-tree');
+
+/** Ends a removal that was begun, and deletes what is in the bin. May be done twice, and by two at a time. */
+export async function emptyBin(repository: Repository, bin: string): Promise<void> {
+  const record = await readRecord(bin);
+  if (record) {
+    const pinned = await stillNeeded(repository, record);
+    await withLock(
+      layoutOf(repository).lock,
+      async () => await finishRemoval(repository, { record, bin, pinned }),
+    );
+  }
+  await deleteFolder(bin);
+}
+
+async function finishRemoval(
+  repository: Repository,
+  { record, bin, pinned }: { record: CheckoutRecord; bin: string; pinned: boolean },
+): Promise<void> {
+  const { name, start } = record;
+  const { room, path } = checkoutOf(repository, record);
+  // Somebody has ended this removal, and the name is another worktree's by now.
+  if (existsSync(room)) return;
+  await moveFolder(path, treeIn(bin));
+  if (record.kind === 'linked') await dropEntry(repository, name, basename(bin));
+  await freePorts(repository, name);
+  if (!pinned) await dropRef(repository.gitDir, pinOf(name), start);
+}
+
+/**
+ * The start of a branch that no longer contains it (the agent began anew) is kept for comparing; that of one that
+ * does, or is gone, is not needed any more.
+ */
+async function stillNeeded(repository: Repository, { branch, start }: CheckoutRecord): Promise<boolean> {
+  const asked = { gitDir: repository.gitDir };
+  const ref = `refs/heads/${branch}`;
+  const found = await git({ ...asked, args: ['rev-parse', '-q', '--verify', ref], accept: [1] });
+  if (found.code !== 0) return false;
+  // 128: one of the two is not there. Then there is nothing to compare.
+  const contains = await git({
+    ...asked,
+    args: ['merge-base', '--is-ancestor', start, ref],
+    accept: [1, 128],
+  });
+  return contains.code === 1;
+}

@@ -1,0 +1,87 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { git, GitError } from '../git/git.ts';
+import type { FoundRepository } from '../repository.ts';
+import { takeWarm } from './pool.ts';
+import type { Stage } from './stage.ts';
+import { copyTemplate } from './template.ts';
+import { throwAway } from './trash.ts';
+
+/** A tree that is filled with the files of a commit, through a git directory of ours and an index of its own. */
+export interface Filling {
+  readonly repository: FoundRepository;
+  readonly stage: Stage;
+  readonly ownGitDir: string;
+  readonly indexFile: string;
+  readonly commit: string;
+  readonly background?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Filled {
+  /** What the set-up was run for there, if it was. */
+  readonly setupKey: string | null;
+}
+
+/**
+ * Fills the stage's tree in the fastest way there is: a tree that is ready, a copy that shares its blocks on a file
+ * system that can, a checkout. All of them end with the same files and an index that knows them.
+ */
+export async function fillTree(filling: Filling): Promise<Filled> {
+  return (await attempt(filling, fromPool)) ?? (await fillCold(filling));
+}
+
+/** Without the pool. */
+export async function fillCold(filling: Filling): Promise<Filled> {
+  return (await attempt(filling, copyTemplate)) ?? (await checkOut(filling));
+}
+
+type Way = (filling: Filling) => Promise<(Filled & { readonly commit: string }) | null>;
+
+/** A way that does not lead there is given up, with all it did: the next begins with nothing. */
+async function attempt(filling: Filling, way: Way): Promise<Filled | null> {
+  try {
+    const found = await way(filling);
+    if (!found) return null;
+    if (found.commit !== filling.commit) await moveTo(filling);
+    return found;
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    filling.signal?.throwIfAborted();
+    await throwAway(filling.repository, filling.stage.tree);
+    await rm(filling.indexFile, { force: true });
+    return null;
+  }
+}
+
+const fromPool: Way = async ({ repository, stage, commit, indexFile }) =>
+  await takeWarm(repository, stage, { commit, indexFile });
+
+export async function checkOut(filling: Filling): Promise<Filled> {
+  await mkdir(filling.stage.tree);
+  await moveTo(filling);
+  return { setupKey: null };
+}
+
+/**
+ * Brings a tree that nobody else touches to the commit. Files that are the same stay as they are and are not looked
+ * at, so it costs what has changed.
+ */
+export async function moveTo({
+  stage,
+  ownGitDir,
+  indexFile,
+  commit,
+  background = false,
+  signal,
+}: Filling): Promise<void> {
+  await git({
+    gitDir: ownGitDir,
+    workTree: stage.tree,
+    indexFile,
+    // A worker per core, from 100 files on (git's own threshold).
+    args: ['-c', `checkout.workers=${availableParallelism()}`, 'read-tree', '-m', '-u', commit],
+    background,
+    ...(signal ? { signal } : {}),
+  });
+}

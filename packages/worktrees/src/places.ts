@@ -1,0 +1,96 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ReveilleError, type Task } from '@reveille/protocol';
+import { orNull, readJson, writeWhole } from './creation/files.ts';
+import { layoutOf } from './creation/layout.ts';
+import { findCheckout, type KnownCheckout } from './creation/record.ts';
+import type { WorktreeSettings } from './creation/settings.ts';
+import { findRepository, type FoundRepository } from './repository.ts';
+
+/** What is remembered of a checkout that a task had, also when it is gone. */
+interface Trace {
+  readonly name: string;
+  readonly branch: string;
+}
+
+/**
+ * Which task works where. Everything is on disk, in our folder beside the worktrees; what is kept in memory only saves
+ * looking for it again.
+ */
+export class Places {
+  readonly #settings: Pick<WorktreeSettings, 'home'>;
+  readonly #repositories = new Map<string, Promise<FoundRepository>>();
+  readonly #checkouts = new Map<string, KnownCheckout>();
+
+  constructor(settings: Pick<WorktreeSettings, 'home'>) {
+    this.#settings = settings;
+  }
+
+  repository({ id, repository }: Task): Promise<FoundRepository> {
+    if (repository === null)
+      return Promise.reject(new ReveilleError('wrong_state', `Task ${id} works on no repository.`));
+    let found = this.#repositories.get(repository);
+    if (!found) {
+      found = findRepository(repository, this.#settings);
+      this.#repositories.set(repository, found);
+      // A repository that is not there may be there the next time.
+      found.catch(() => this.#repositories.delete(repository));
+    }
+    return found;
+  }
+
+  /** The checkout of a task, made in this life or an earlier one. */
+  async find(task: Task): Promise<KnownCheckout | null> {
+    const known = this.#checkouts.get(task.id);
+    if (known) return known;
+    const found = await findCheckout(await this.repository(task), task.id);
+    if (found) this.#checkouts.set(task.id, found);
+    return found;
+  }
+
+  async need(task: Task): Promise<KnownCheckout> {
+    const found = await this.find(task);
+    if (found) return found;
+    throw new ReveilleError(
+      'wrong_state',
+      `Task ${task.id} has no worktree: it has not begun, or it was discarded.`,
+    );
+  }
+
+  forget(task: Task): void {
+    this.#checkouts.delete(task.id);
+  }
+
+  /** A task gets a checkout: it is found by its name also when it is gone. */
+  async leaveTrace(task: Task, { name, branch }: Trace): Promise<void> {
+    const folder = await this.#tracesOf(task);
+    await mkdir(folder, { recursive: true });
+    await writeWhole(join(folder, `${name}.json`), JSON.stringify({ name, branch }));
+  }
+
+  /** The checkouts a task ever had; the oldest first is not promised. */
+  async traces(task: Task): Promise<readonly Trace[]> {
+    const folder = await this.#tracesOf(task);
+    const files = (await orNull(readdir(folder))) ?? [];
+    const traces = await Promise.all(
+      files.filter((file) => file.endsWith('.json')).map((file) => readJson(join(folder, file))),
+    );
+    // Nobody but us writes there.
+    return traces.flatMap((trace) => (trace === null ? [] : [trace as Trace]));
+  }
+
+  async #tracesOf(task: Task): Promise<string> {
+    return join(layoutOf(await this.repository(task)).ours, '.tasks', task.id);
+  }
+}
+
+const runFile = (room: string): string => join(room, 'run.json');
+
+/** Which run a checkout was last opened for; null if it was only just made. */
+export async function openedFor(room: string): Promise<string | null> {
+  const value = await readJson(runFile(room));
+  return value !== null && typeof value === 'object' && 'run' in value ? String(value.run) : null;
+}
+
+export const rememberRun = (room: string, run: string): Promise<void> =>
+  writeWhole(runFile(room), JSON.stringify({ run }));

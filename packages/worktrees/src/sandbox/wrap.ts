@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReveilleError } from '@reveille/protocol';
+import { bwrapArgv, type Mount } from './argv.ts';
+import { bootstrapped } from './bootstrap.ts';
+import type { Confinement } from './confinement.ts';
+import type { Doors } from './doors.ts';
+import { innerEnv, pathInside, splitEnv } from './env.ts';
+import { checkoutMounts, limitsOf, namedMounts } from './plan.ts';
+import type { Bubblewrap } from './probe.ts';
+import { seatbeltArgv } from './seatbelt.ts';
+import { isSeen } from './system.ts';
+
+/** A command to be started just so: these arguments, this environment and no other, this folder. */
+export interface Wrapped {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** To be called when the process has ended: its doors close. */
+  readonly dispose: () => Promise<void>;
+}
+
+/** What every wrapping needs besides the command. */
+export interface Surroundings {
+  readonly confinement: Confinement;
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+  readonly doors: Doors;
+}
+
+/** Where the doors are inside: sockets in a folder, and a port for the proxy unless it is taken. */
+const SOCKETS = '/run/reveille';
+const PROXY_PORT = 3_128;
+
+export async function wrapInBubblewrap(
+  command: readonly string[],
+  bubblewrap: Bubblewrap,
+  { confinement, env, home, doors }: Surroundings,
+): Promise<Wrapped> {
+  const { host, perl, canScope, canUnshareNetwork, hardOpenFiles } = bubblewrap;
+  const sharesNetwork = confinement.network.kind === 'on';
+  if (!sharesNetwork && !canUnshareNetwork)
+    throw new ReveilleError(
+      'sandbox_missing',
+      'The network cannot be taken away here, and the setting is not on.',
+    );
+  const mounts = [...checkoutMounts(confinement, home), ...namedMounts(confinement, home)];
+  const { started, told } = splitEnv(
+    innerEnv({
+      outer: env,
+      path: pathInside(env, (folder) => isSeen([...host.system, ...mounts], folder)),
+      home,
+      proxyPort: proxyPortOf(confinement),
+      locks: confinement.write && confinement.checkout.kind === 'clone',
+      extra: confinement.env ?? {},
+    }),
+  );
+  const plan = {
+    home,
+    tmp: confinement.tmp ?? null,
+    cwd: confinement.checkout.path,
+    sharesNetwork,
+    nested: confinement.nested ?? false,
+    limits: limitsOf(confinement.limits, hardOpenFiles),
+    env: told,
+  };
+  const ways = sharesNetwork ? NO_WAYS : await openWays(confinement, doors);
+  const scope = sharesNetwork && canScope;
+  const inner = bootstrapped(command, { perl, node: process.execPath, scope, doors: ways.doors });
+  const argv = bwrapArgv(host, { ...plan, mounts: [...mounts, ...ways.mounts] }, inner);
+  return { argv, env: started, cwd: '/', dispose: ways.release };
+}
+
+/** The ways out of a network of its own: what is mounted for them, and what listens for them inside. */
+interface Ways {
+  readonly mounts: readonly Mount[];
+  readonly doors: readonly (readonly [port: number, socket: string])[];
+  readonly release: () => Promise<void>;
+}
+
+const NO_WAYS: Ways = { mounts: [], doors: [], release: async () => {} };
+
+async function openWays(confinement: Confinement, doors: Doors): Promise<Ways> {
+  const { network, loopback = [] } = confinement;
+  const wanted = [
+    ...[...new Set(loopback)].map((port) => [port, { port }] as const),
+    ...(network.kind === 'list' ? [[proxyPort(loopback), { hosts: network.hosts }] as const] : []),
+  ];
+  const taken: { port: number; door: Awaited<ReturnType<Doors['take']>> }[] = [];
+  const release = async (): Promise<void> => {
+    await Promise.all(taken.map(async ({ door }) => door.release()));
+  };
+  try {
+    for (const [port, beyond] of wanted) taken.push({ port, door: await doors.take(beyond) });
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return {
+    mounts: taken.map(({ port, door }) => ({ kind: 'read', at: `${SOCKETS}/${port}`, from: door.socket })),
+    doors: taken.map(({ port }) => [port, `${SOCKETS}/${port}`]),
+    release,
+  };
+}
+
+/** Inside all ports are free but those of the doors. */
+function proxyPort(taken: readonly number[]): number {
+  return taken.includes(PROXY_PORT) ? proxyPort(taken.map((port) => port - 1)) + 1 : PROXY_PORT;
+}
+
+const proxyPortOf = ({ network, loopback = [] }: Confinement): number | null =>
+  network.kind === 'list' ? proxyPort(loopback) : null;
+
+/**
+ * UNTESTED. Seatbelt has no mounts and no network of its own: places keep their paths, `TMPDIR` is a folder made for this one,
+ * and the proxy of a list listens on a loopback port, which is the only one besides those named that can be reached.
+ */
+export async function wrapInSeatbelt(
+  command: readonly string[],
+  { confinement, env, home, doors }: Surroundings,
+): Promise<Wrapped> {
+  const { network, loopback = [], checkout } = confinement;
+  const mounts = [...checkoutMounts(confinement, home), ...namedMounts(confinement, home)];
+  const proxy = network.kind === 'list' ? await doors.take({ hosts: network.hosts, onPort: true }) : null;
+  const tmp = confinement.tmp ?? (await mkdtemp(join(tmpdir(), 'reveille-tmp-')));
+  const dispose = async (): Promise<void> => {
+    await proxy?.release();
+    if (confinement.tmp === undefined) await rm(tmp, { recursive: true, force: true });
+  };
+  const port = proxy?.port ?? null;
+  const extra = { TMPDIR: tmp, ...confinement.env };
+  const parts = {
+    outer: env,
+    path: pathInside(env, () => true),
+    home,
+    proxyPort: port,
+    locks: confinement.write,
+    extra,
+  };
+  const ports = port === null ? loopback : [...loopback, port];
+  const plan = { mounts, home, tmp, network: network.kind === 'on' ? 'on' : 'off', ports } as const;
+  return { argv: seatbeltArgv(plan, command), env: innerEnv(parts), cwd: checkout.path, dispose };
+}
+
+/** No sandbox: only the environment is kept short. */
+export function leaveBare(command: readonly string[], { confinement, env, home }: Surroundings): Wrapped {
+  const extra = { TMPDIR: confinement.tmp ?? tmpdir(), ...confinement.env };
+  const parts = {
+    outer: env,
+    path: pathInside(env, () => true),
+    home,
+    proxyPort: null,
+    locks: confinement.write,
+    extra,
+  };
+  return { argv: command, env: innerEnv(parts), cwd: confinement.checkout.path, dispose: async () => {} };
+}

@@ -1,0 +1,61 @@
+import type { Made, Origin } from '@reveille/core';
+import type { Start } from './creation/start.ts';
+import { resolveStart, type DirtyPolicy } from './creation/start.ts';
+import type { FoundRepository } from './repository.ts';
+import { mergeBranches } from './work/merge.ts';
+
+export interface Beginning {
+  readonly start: Pick<Start, 'commit'> & Partial<Start>;
+  readonly notices: readonly string[];
+}
+
+/** The commit a checkout starts from. */
+export async function beginningOf(
+  repository: FoundRepository,
+  origin: Exclude<Origin, { kind: 'shared' }>,
+  dirty: DirtyPolicy,
+): Promise<Beginning> {
+  switch (origin.kind) {
+    case 'base':
+      return { start: await resolveStart(repository, { branch: origin.branch, dirty }), notices: [] };
+    case 'integration':
+      return { start: await resolveStart(repository, { branch: origin.branch, dirty: 'head' }), notices: [] };
+    case 'checkpoint':
+      return { start: { commit: origin.commit }, notices: [] };
+    case 'dependencies':
+      return merged(repository, origin, dirty);
+    default:
+      return origin satisfies never;
+  }
+}
+
+/**
+ * All that its dependencies made, in one commit (PLN5). What does not go together with the rest is left out, and its agent
+ * is told to merge it: it knows what both sides are for, we do not.
+ */
+async function merged(
+  repository: FoundRepository,
+  { branch, made }: Extract<Origin, { kind: 'dependencies' }>,
+  dirty: DirtyPolicy,
+): Promise<Beginning> {
+  const [first, ...others] = made.filter((one): one is Made & { commit: string } => one.commit !== null);
+  if (!first) return { start: await resolveStart(repository, { branch, dirty }), notices: [] };
+  const notices: string[] = [];
+  let { commit } = first;
+  for (const other of others) {
+    const message = (): string => `Merge what "${other.task.name}" made`;
+    const next = await mergeBranches(repository, { base: commit, branches: [other.commit], message });
+    if (next.commit === undefined)
+      notices.push(
+        conflictNotice(
+          other,
+          next.conflict.files.map(({ path }) => path),
+        ),
+      );
+    else ({ commit } = next);
+  }
+  return { start: { commit }, notices };
+}
+
+const conflictNotice = ({ task, commit }: Made, files: readonly string[]): string =>
+  `What "${task.name}" made conflicts with the rest of what you start from, in ${files.slice(0, 20).join(', ')}. It is not in your tree: merge the commit ${commit} yourself before you begin.`;

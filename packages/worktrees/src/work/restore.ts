@@ -1,0 +1,95 @@
+import { ReveilleError } from '@reveille/protocol';
+import type { Checkout, Repository } from '../checkout.ts';
+import { commit } from './commits.ts';
+import { endLaying } from './lay.ts';
+import { layChecked } from './pull.ts';
+import { atHome, branchRef, commitAt, treeAt, updateRefs } from './refs.ts';
+import { withCheckout, type Scratch } from './scratch.ts';
+import { readSnapshots, type KeptSnapshot } from './snapshot-refs.ts';
+import { takeSnapshot } from './snapshots.ts';
+import { changesBetween, toTreeChanges } from './trees.ts';
+
+/** Brings a snapshot back: its files into a checkout, or all of it onto a new branch. Answers with the commit. */
+export async function restore(
+  repository: Repository,
+  ref: string,
+  into: { readonly checkout: Checkout } | { readonly branch: string },
+): Promise<string> {
+  const kept = (await readSnapshots(repository)).find((snapshot) => snapshot.ref === ref);
+  if (!kept) throw new ReveilleError('not_found', `There is no snapshot ${ref}.`, { data: { ref } });
+  if ('branch' in into) return await onBranch(repository, kept, into.branch);
+  await putFiles(into.checkout, kept.commit, `restoring ${ref}`);
+  return kept.commit;
+}
+
+async function onBranch(repository: Repository, kept: KeptSnapshot, branch: string): Promise<string> {
+  const ref = branchRef(branch);
+  const valid = await atHome(repository, { args: ['check-ref-format', ref], accept: [1] });
+  if (valid.code !== 0) throw new ReveilleError('invalid_input', `${branch} is no name for a branch.`);
+  const [parent = kept.commit] = kept.tips;
+  const { tree } = kept;
+  const made =
+    tree === (await treeAt(repository, parent)) ? parent : await restoredOn(repository, kept, parent);
+  if (!(await updateRefs(repository, [{ ref, to: made, from: null }], `restore ${kept.ref}`)))
+    throw new ReveilleError('wrong_state', `There is a branch ${branch} already.`, { data: { branch } });
+  return made;
+}
+
+const restoredOn = async (
+  repository: Repository,
+  { tree, why, at }: KeptSnapshot,
+  parent: string,
+): Promise<string> =>
+  await commit(repository, {
+    tree,
+    parents: [parent],
+    message: `Restored from a snapshot (${why})`,
+    at: Math.floor(at / 1000),
+  });
+
+/**
+ * Makes the files of a checkout those of a commit: what differs is written, what is not in it goes, what git ignores
+ * stays. What was there before is in a snapshot first.
+ */
+export async function putFiles(checkout: Checkout, target: string, why: string): Promise<void> {
+  await withCheckout(checkout, async (scratch) => {
+    const before = await takeSnapshot(scratch, checkout, `before ${why}`);
+    if (before.leftOut.length > 0) throw cannotBeKept(checkout, before.leftOut);
+    await layTree(scratch, checkout, { from: before.tree, target });
+  });
+}
+
+const cannotBeKept = ({ name }: Checkout, leftOut: readonly string[]): ReveilleError =>
+  new ReveilleError(
+    'wrong_state',
+    `The files of ${name} cannot be replaced: some of them would be lost. ${leftOut.join(' ')}`,
+    { data: { files: [...leftOut] } },
+  );
+
+interface TreeLaying {
+  /** The tree that is there now, as the scratch's index knows it. */
+  readonly from: string;
+  readonly target: string;
+}
+
+export async function layTree(
+  scratch: Scratch,
+  checkout: Checkout,
+  { from, target }: TreeLaying,
+): Promise<void> {
+  const { repository } = checkout;
+  const found = await commitAt(repository, target);
+  if (found === null) throw new ReveilleError('not_found', `There is no commit ${target}.`);
+  const tree = await treeAt(repository, found);
+  const changes = toTreeChanges(await changesBetween(scratch, from, tree));
+  const conflicts = await layChecked(scratch, { checkout, changes, tree });
+  if (conflicts.length > 0)
+    throw new ReveilleError(
+      'wrong_state',
+      `Files are in the way: ${conflicts.map(({ path }) => path).join(', ')}.`,
+      {
+        data: { files: conflicts.map(({ path }) => path) },
+      },
+    );
+  await endLaying(scratch.folder);
+}

@@ -1,0 +1,152 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isReveilleError, ReveilleError } from '@reveille/protocol';
+import type { Checkout, Repository } from '../checkout.ts';
+import { codeOf } from '../creation/failures.ts';
+import { configText } from '../creation/git-dirs.ts';
+import { layoutOf } from '../creation/layout.ts';
+import { withLock } from '../creation/lock.ts';
+import { newId } from '../creation/stage.ts';
+import { gitBytes, type GitAnswer, type GitCall } from '../git/git.ts';
+import { COMMITTER, identity } from './identity.ts';
+import { atHome } from './refs.ts';
+import { settleFolder } from './settle-folder.ts';
+
+/** Asked of git in a scratch. */
+export interface ScratchCall extends Pick<GitCall, 'args' | 'input' | 'env' | 'accept' | 'workTree'> {
+  /** An index in place of the scratch's own. */
+  readonly indexFile?: string;
+  /** How long it may take. What an agent wrote can make git wait for ever: a pipe in place of a `.gitignore`. */
+  readonly patienceMs?: number | undefined;
+}
+
+/**
+ * Where one operation works. Its git directory is ours; what git writes goes to objects of its own, which are thrown away
+ * at the end: only what was checked leaves it (`enter`). It reads the person's objects besides, and nothing else.
+ */
+export interface Scratch {
+  readonly repository: Repository;
+  readonly folder: string;
+  /** Ours, with a config of ours. */
+  readonly gitDir: string;
+  readonly objects: string;
+  readonly index: string;
+  git(call: ScratchCall): Promise<GitAnswer>;
+  bytes(call: ScratchCall): Promise<Omit<GitAnswer, 'stdout'> & { readonly stdout: Buffer }>;
+}
+
+type Work<T> = (scratch: Scratch) => Promise<T>;
+
+const PATIENCE_MS = 300_000;
+const ROUNDS = 3;
+
+/** One operation at a time on a checkout, in all processes. What a killed one had begun is settled first. */
+export async function withCheckout<T>(checkout: Checkout, work: Work<T>): Promise<T> {
+  const { repository, room, ownGitDir } = checkout;
+  return await inRoom({ repository, room, gitDir: async () => ownGitDir, work });
+}
+
+/** For what belongs to no checkout. Those of one purpose come one after another, others beside them. */
+export async function withRepository<T>(repository: Repository, purpose: string, work: Work<T>): Promise<T> {
+  const room = join(layoutOf(repository).ours, '.work', purpose);
+  await mkdir(room, { recursive: true });
+  return await inRoom({ repository, room, gitDir: (folder) => makeGitDir(repository, folder), work });
+}
+
+interface RoomCall<T> {
+  readonly repository: Repository;
+  readonly room: string;
+  readonly gitDir: (folder: string) => Promise<string>;
+  readonly work: Work<T>;
+}
+
+async function inRoom<T>({ repository, room, gitDir, work }: RoomCall<T>): Promise<T> {
+  await makeIn(room, join(room, 'scratch'));
+  return await withLock(join(room, 'work.db'), async () => {
+    for (let round = 1; ; round += 1) {
+      try {
+        return await inFolder({ repository, room, gitDir, work });
+      } catch (error) {
+        // A ref moved: perhaps by a git that outlived the process before us. Everything is looked at again.
+        if (!isReveilleError(error, 'contention') || round === ROUNDS) throw error;
+      }
+    }
+  });
+}
+
+async function inFolder<T>({ repository, room, gitDir, work }: RoomCall<T>): Promise<T> {
+  const scratches = join(room, 'scratch');
+  // Whoever holds the lock is alone here: what lies there was left by a process that died.
+  for (const name of await readdir(scratches)) await settleAndRemove(repository, join(scratches, name));
+  const folder = join(scratches, newId());
+  try {
+    await mkdir(join(folder, 'objects', 'pack'), { recursive: true });
+    return await work(scratchIn(repository, folder, await gitDir(folder)));
+  } finally {
+    await settleAndRemove(repository, folder);
+  }
+}
+
+async function makeIn(room: string, folder: string): Promise<void> {
+  await mkdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) === 'ENOENT')
+      throw new ReveilleError('not_found', `There is no checkout any more: ${room} is gone.`, {
+        cause: error,
+      });
+    throw error;
+  });
+}
+
+async function settleAndRemove(repository: Repository, folder: string): Promise<void> {
+  await settleFolder(repository, folder);
+  // A git that outlived its process may still be writing here.
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+}
+
+function scratchIn(repository: Repository, folder: string, gitDir: string): Scratch {
+  const objects = join(folder, 'objects');
+  const index = join(folder, 'index');
+  const bytes: Scratch['bytes'] = async ({ patienceMs = PATIENCE_MS, args, env, indexFile, ...call }) => {
+    const signal = AbortSignal.timeout(patienceMs);
+    return await gitBytes({
+      ...call,
+      gitDir,
+      indexFile: indexFile ?? index,
+      // A blob above the threshold is passed through, not held in memory. Commit graphs could lie.
+      args: ['-c', 'core.bigFileThreshold=32m', '-c', 'core.commitGraph=false', ...args],
+      env: { GIT_OBJECT_DIRECTORY: objects, ...identity(COMMITTER), ...env },
+      alternates: [join(repository.gitDir, 'objects')],
+      signal,
+    }).catch((error: unknown) => {
+      throw signal.aborted ? tookTooLong(args, patienceMs, error) : error;
+    });
+  };
+  const git: Scratch['git'] = async (call) => {
+    const answer = await bytes(call);
+    return { ...answer, stdout: answer.stdout.toString('utf8') };
+  };
+  return { repository, folder, gitDir, objects, index, git, bytes };
+}
+
+const tookTooLong = (args: readonly string[], ms: number, cause: unknown): ReveilleError =>
+  new ReveilleError(
+    'workspace_failed',
+    `git ${args.find((arg) => !arg.startsWith('-')) ?? ''} did not end within ${Math.round(ms / 1000)} s and was stopped. Look for a pipe or a device among the files of the worktree.`,
+    { cause },
+  );
+
+/** As small as git accepts one. */
+async function makeGitDir(repository: Repository, folder: string): Promise<string> {
+  const path = join(folder, 'git');
+  const asked = await atHome(repository, { args: ['rev-parse', '--show-object-format'] });
+  const format = asked.stdout.trim();
+  const config =
+    format === 'sha1'
+      ? [['core.repositoryformatversion', '0'] as const]
+      : [['core.repositoryformatversion', '1'] as const, ['extensions.objectformat', format] as const];
+  await mkdir(join(path, 'refs'), { recursive: true });
+  await writeFile(join(path, 'HEAD'), 'ref: refs/heads/none\n');
+  await writeFile(join(path, 'config'), configText(config));
+  return path;
+}

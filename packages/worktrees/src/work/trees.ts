@@ -1,0 +1,70 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TreeChange } from './lay.ts';
+import type { Scratch } from './scratch.ts';
+
+export interface RawChange {
+  /** One character for each byte. */
+  readonly path: string;
+  readonly oldMode: string;
+  readonly newMode: string;
+  readonly oldOid: string;
+  readonly newOid: string;
+}
+
+const NONE = '000000';
+const LINK_TO_REPOSITORY = '160000';
+
+/** What differs between two trees, by path; a rename is a file that went and one that came. */
+export async function changesBetween(scratch: Scratch, from: string, to: string): Promise<RawChange[]> {
+  if (from === to) return [];
+  const args = [
+    'diff-tree',
+    '-r',
+    '-z',
+    '--raw',
+    '--no-abbrev',
+    '--no-renames',
+    '--ignore-submodules=none',
+    from,
+    to,
+  ];
+  const { stdout } = await scratch.bytes({ args });
+  const parts = stdout.toString('latin1').split('\0');
+  const changes: RawChange[] = [];
+  for (let i = 0; i + 1 < parts.length; i += 2) {
+    const [oldMode = '', newMode = '', oldOid = '', newOid = ''] = (parts[i] ?? '')
+      .replace(/^:/, '')
+      .split(' ');
+    changes.push({ path: parts[i + 1] ?? '', oldMode, newMode, oldOid, newOid });
+  }
+  return changes;
+}
+
+/** What is to be done to files. A link to another repository is none. */
+export function toTreeChanges(changes: readonly RawChange[]): TreeChange[] {
+  const isFile = (mode: string): boolean => mode !== NONE && mode !== LINK_TO_REPOSITORY;
+  return changes
+    .map(({ path, oldMode, newMode }) => ({
+      path: Buffer.from(path, 'latin1').toString('utf8'),
+      had: isFile(oldMode),
+      puts: isFile(newMode),
+    }))
+    .filter(({ had, puts }) => had || puts);
+}
+
+/** Writes files of a tree into a new folder of the scratch, as a checkout would. */
+export async function stageFiles(scratch: Scratch, tree: string, paths: readonly string[]): Promise<string> {
+  const folder = join(scratch.folder, 'staged');
+  await mkdir(folder);
+  if (paths.length === 0) return folder;
+  const indexFile = join(scratch.folder, 'staged-index');
+  await scratch.git({ args: ['read-tree', tree], indexFile });
+  await scratch.git({
+    args: ['checkout-index', '-z', '--stdin'],
+    input: `${paths.join('\0')}\0`,
+    indexFile,
+    workTree: folder,
+  });
+  return folder;
+}

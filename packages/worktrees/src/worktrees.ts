@@ -1,0 +1,262 @@
+import type { Findings, Left, OpenSpec, Workspace, Workspaces } from '@reveille/core';
+import { NOTHING_FOUND } from '@reveille/core';
+import {
+  ReveilleError,
+  formatAgentType,
+  type Diff,
+  type Pulled,
+  type RunId,
+  type Snapshot,
+  type Task,
+} from '@reveille/protocol';
+import type { Checkout } from './checkout.ts';
+import { createCheckout } from './creation/create.ts';
+import { findOrphans, type Orphan } from './creation/orphans.ts';
+import type { KnownCheckout } from './creation/record.ts';
+import { removeCheckout } from './creation/remove.ts';
+import type { WorktreeSettings } from './creation/settings.ts';
+import type { SetupRunner } from './creation/setup.ts';
+import type { DirtyPolicy } from './creation/start.ts';
+import { Lending } from './lending.ts';
+import { openedFor, Places, rememberRun } from './places.ts';
+import { Pools } from './pools.ts';
+import type { FoundRepository } from './repository.ts';
+import { beginningOf } from './starting.ts';
+import { Watch } from './watch.ts';
+import { checkpoint } from './work/checkpoint.ts';
+import { diff, workProduct } from './work/diff.ts';
+import { bringHome } from './work/home.ts';
+import { importBranch } from './work/import.ts';
+import { commitLeftovers } from './work/leftovers.ts';
+import { pull } from './work/pull.ts';
+import { restore } from './work/restore.ts';
+import { listSnapshots, snapshot } from './work/snapshots.ts';
+
+export interface WorktreesOptions {
+  readonly settings: WorktreeSettings;
+  readonly dirty: DirtyPolicy;
+  /** Runs what the settings say to run in a new worktree. */
+  readonly runSetup?: SetupRunner;
+  /** Whether changes of the person's checkout are looked for after each turn. */
+  readonly audits: boolean;
+  readonly log?: (message: string, data: Record<string, unknown>) => void;
+}
+
+/** Core's checkouts, on git. Closing it ends what goes on in the background. */
+export class Worktrees implements Workspaces, AsyncDisposable {
+  readonly #options: WorktreesOptions;
+  readonly #places: Places;
+  readonly #watch: Watch;
+  readonly #lending = new Lending();
+  readonly #pools: Pools;
+  readonly #removals = new Set<Promise<void>>();
+
+  constructor(options: WorktreesOptions) {
+    this.#options = options;
+    const { settings, audits, runSetup, log } = options;
+    this.#places = new Places(settings);
+    this.#watch = new Watch({ audits, branchPrefix: settings.branchPrefix });
+    this.#pools = new Pools({ settings, ...(runSetup ? { runSetup } : {}), ...(log ? { log } : {}) });
+  }
+
+  async open(spec: OpenSpec): Promise<Workspace> {
+    const { task, run, origin } = spec;
+    const repository = await this.#places.repository(task);
+    await this.#watch.begin(repository);
+    if (origin.kind === 'shared') {
+      const { path, branch, environment } = await this.#places.need(origin.with);
+      this.#lending.lend(origin.with.id, task.id);
+      return { path, branch, environment, notices: [SHARED] };
+    }
+    const known = await this.#places.find(task);
+    const kept = known && !(await this.#isRuin(known, spec)) ? known : null;
+    if (known && !kept) await this.#takeAway(task, known, 'a new attempt');
+    const opened = kept ? { ...kept, notices: [] } : await this.#create(repository, spec, origin);
+    await rememberRun(opened.room, run);
+    return opened;
+  }
+
+  async #isRuin({ room }: Checkout, { fresh, run }: OpenSpec): Promise<boolean> {
+    if (!fresh) return false;
+    const last = await openedFor(room);
+    return last !== null && last !== run;
+  }
+
+  async #create(
+    repository: FoundRepository,
+    { task, plan, signal }: OpenSpec,
+    origin: Exclude<OpenSpec['origin'], { kind: 'shared' }>,
+  ): Promise<Workspace & Checkout> {
+    const { settings, dirty, runSetup } = this.#options;
+    const { start, notices } = await beginningOf(repository, origin, dirty);
+    const created = await createCheckout(repository, {
+      plan: plan?.name ?? 'tasks',
+      task: task.key ?? task.name,
+      id: task.id,
+      start,
+      author: authorOf(task),
+      settings,
+      signal,
+      ...(runSetup ? { runSetup } : {}),
+    });
+    await this.#places.leaveTrace(task, created.checkout);
+    this.#pools.refill(repository, start.commit);
+    const { environment } = created;
+    return { ...created.checkout, environment, notices: [...created.notices, ...notices] };
+  }
+
+  async checkpoint(task: Task): Promise<string> {
+    return await checkpoint(await this.#places.need(task));
+  }
+
+  async look(task: Task, run: RunId): Promise<Findings> {
+    const checkout = await this.#places.find(task);
+    if (!checkout) return NOTHING_FOUND;
+    const { tip } = await importBranch(checkout);
+    return await this.#watch.look(await this.#places.repository(task), {
+      task,
+      run,
+      branch: checkout.branch,
+      tip,
+    });
+  }
+
+  async collect(task: Task, run: RunId): Promise<Left> {
+    const checkout = await this.#places.find(task);
+    if (!checkout) return { work: null, findings: NOTHING_FOUND };
+    const collected = await commitLeftovers(checkout, leftoversOf(task));
+    const { tip, problem, leftOut } = collected;
+    const missing = leftOut.length > 0 ? `Not everything could be taken: ${leftOut.join(' ')}` : null;
+    const work = await workProduct(checkout, { commit: tip, problem: problem ?? missing });
+    const seen = { task, run, branch: checkout.branch, tip };
+    return { work, findings: await this.#watch.look(await this.#places.repository(task), seen) };
+  }
+
+  async leave(task: Task, run: RunId): Promise<void> {
+    this.#lending.giveBack(task.id);
+    const checkout = await this.#places.find(task);
+    if (!checkout) return;
+    // What it wrote between its end and its death is on the branch too.
+    await commitLeftovers(checkout, leftoversOf(task));
+    await this.#watch.end(await this.#places.repository(task), { branch: checkout.branch, run });
+  }
+
+  /** Whether its agent may write now: not while it has lent its checkout to a child (WKT2). */
+  mayWrite(task: Task): boolean {
+    return !this.#lending.isLent(task.id);
+  }
+
+  async diff(task: Task): Promise<Diff> {
+    return await diff(await this.#places.need(task));
+  }
+
+  async pull(child: Task, into: Task): Promise<Pulled> {
+    return await pull(await this.#places.need(child), await this.#places.need(into));
+  }
+
+  async discard(task: Task): Promise<Snapshot> {
+    return await this.#takeAway(task, await this.#places.need(task), 'discarded');
+  }
+
+  async #takeAway(task: Task, checkout: KnownCheckout, why: string): Promise<Snapshot> {
+    const taken = await snapshot(checkout, why);
+    if (taken.leftOut.length > 0)
+      throw new ReveilleError(
+        'wrong_state',
+        `The worktree ${checkout.path} stays: some of it cannot be kept in a snapshot. ${taken.leftOut.join(' ')}`,
+      );
+    const { deleted } = await removeCheckout(checkout);
+    this.#places.forget(task);
+    this.#removals.add(deleted);
+    void deleted.finally(() => this.#removals.delete(deleted));
+    const { ref, commit, at } = taken;
+    return { ref, commit, why: taken.why, at };
+  }
+
+  async snapshots(task: Task): Promise<readonly Snapshot[]> {
+    const repository = await this.#places.repository(task);
+    const names = await this.#places.traces(task);
+    const all = await Promise.all(names.map(({ name }) => listSnapshots(repository, { name })));
+    const found = all.flat().map(({ ref, commit, why, at }) => ({ ref, commit, why, at }));
+    return found.toSorted((a, b) => a.at - b.at);
+  }
+
+  async restore(task: Task, wanted: string | null): Promise<{ worktree: string; branch: string }> {
+    const all = await this.snapshots(task);
+    const chosen = wanted === null ? all.at(-1) : all.find(({ ref }) => ref === wanted);
+    if (!chosen) throw new ReveilleError('not_found', `Task ${task.id} has no snapshot ${wanted ?? 'yet'}.`);
+    const repository = await this.#places.repository(task);
+    const known = await this.#places.find(task);
+    const checkout = known ?? (await this.#createAt(repository, task, chosen.commit));
+    await restore(repository, chosen.ref, { checkout });
+    return { worktree: checkout.path, branch: checkout.branch };
+  }
+
+  async #createAt(repository: FoundRepository, task: Task, commit: string): Promise<Checkout> {
+    const { settings } = this.#options;
+    const spec = {
+      plan: 'restored',
+      task: task.name,
+      id: task.id,
+      start: { commit },
+      author: authorOf(task),
+      settings,
+    };
+    const { checkout } = await createCheckout(repository, spec);
+    await this.#places.leaveTrace(task, checkout);
+    return checkout;
+  }
+
+  async bringHome(task: Task): Promise<Pulled> {
+    const repository = await this.#places.repository(task);
+    const known = await this.#places.find(task);
+    const branch = known?.branch ?? (await this.#places.traces(task)).at(-1)?.branch;
+    if (branch === undefined) throw new ReveilleError('wrong_state', `Task ${task.id} has made nothing yet.`);
+    if (known) await importBranch(known);
+    const message = (): string => `Merge ${branch}`;
+    return await this.#watch.ours(repository, () => bringHome(repository, branch, { message }));
+  }
+
+  /** The checkout of a task, for whoever starts something in it. */
+  async checkoutOf(task: Task): Promise<KnownCheckout | null> {
+    return await this.#places.find(task);
+  }
+
+  /** Worktrees that no task of these has. Told, never deleted. */
+  async orphans(tasks: readonly Task[]): Promise<readonly Orphan[]> {
+    const byRoot = Map.groupBy(
+      tasks.filter((task) => task.repository !== null),
+      (task) => task.repository,
+    );
+    const found = await Promise.all(
+      [...byRoot.values()].map(async (some) => {
+        const [first] = some;
+        if (!first) return [];
+        const names = await Promise.all(some.map(async (task) => (await this.#places.find(task))?.name));
+        return await findOrphans(
+          await this.#places.repository(first),
+          names.filter((name) => name !== undefined),
+        );
+      }),
+    );
+    return found.flat();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pools.close();
+    await Promise.all(this.#removals);
+  }
+}
+
+const SHARED =
+  'You work in the worktree of whoever gave you the task, who does not write there until you are done.';
+
+const leftoversOf = (task: Task) => ({
+  author: authorOf(task),
+  message: `${task.name}\n\nLeft uncommitted by ${formatAgentType(task.agent)} (${task.id}).`,
+});
+
+const authorOf = ({ agent }: Task) => ({
+  name: formatAgentType(agent),
+  email: `${agent.name}@${agent.backend}.reveille.invalid`,
+});

@@ -1,0 +1,4 @@
+import { contract } from './contract.ts';
+
+contract('clone');
+contract('linked');

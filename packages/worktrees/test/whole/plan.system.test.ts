@@ -1,0 +1,214 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Step } from '@reveille/executors';
+import { expect, test } from 'vitest';
+import { openShop, write, type Part } from './world.ts';
+
+const edit = (path: string, content: string): Step => ({ do: 'edit', path, content });
+const makes = (path: string, content: string, after: readonly string[] = []): Part => ({
+  after,
+  script: { steps: [edit(path, content), { do: 'report', output: `made ${path}` }] },
+});
+
+test('[WKT6.30][PLN5.10][PLN6.10] a plan with dependencies and subtasks ends with one branch that has it all; the person’s checkout is untouched', async () => {
+  await using shop = await openShop();
+  const head = shop.git('rev-parse', 'HEAD');
+  const child = (name: string) => ({
+    prompt: name,
+    name,
+    script: { steps: [edit(`${name}.txt`, name), { do: 'report' } as const] },
+  });
+  const plan = await shop.plan({
+    a: makes('a.txt', 'a'),
+    parent: {
+      script: {
+        steps: [edit('parent.txt', 'not committed yet'), { do: 'spawn', tasks: [child('x'), child('y')] }],
+        whenWoken: [{ do: 'pull' }, { do: 'report', output: 'all of it' }],
+      },
+    },
+    b: makes('b.txt', 'b', ['a']),
+  });
+  const view = await shop.until(plan);
+  expect(view.plan, await shop.story()).toMatchObject({ state: 'completed' });
+  const { branch } = (await shop.task(plan, 'integration')).end!.work!;
+  expect(shop.files(branch)).toEqual(
+    ['README.md', 'a.txt', 'b.txt', 'parent.txt', 'src/a.txt', 'x.txt', 'y.txt'].toSorted(),
+  );
+  const b = (await shop.task(plan, 'b')).end!.work!;
+  expect(b.files).toEqual([{ path: 'b.txt', insertions: 1, deletions: 0 }]);
+  expect(shop.files(b.branch)).toContain('a.txt');
+  expect(shop.git('log', '-1', '--format=%an', b.branch)).toBe('@scripted:agent');
+  expect(shop.git('status', '--porcelain')).toBe('');
+  expect(shop.git('rev-parse', 'HEAD')).toBe(head);
+  expect(shop.git('fsck', '--strict')).toBe('');
+});
+
+test('[WKT7.10] a child starts from its parent’s uncommitted state, and a pull brings back only what the child did', async () => {
+  await using shop = await openShop();
+  const plan = await shop.plan({
+    parent: {
+      script: {
+        steps: [
+          edit('src/a.txt', 'ONE\ntwo\nthree\n'),
+          {
+            do: 'delegate',
+            task: {
+              prompt: 'child',
+              name: 'child',
+              script: { steps: [edit('seen.txt', 'child'), { do: 'report' }] },
+            },
+          },
+          { do: 'pull' },
+          { do: 'report' },
+        ],
+      },
+    },
+  });
+  expect((await shop.until(plan)).plan.state, await shop.story()).toBe('completed');
+  const child = (await shop.person.listTasks({})).find(({ task }) => task.name === 'child')!;
+  expect(child.end!.work!.files).toEqual([{ path: 'seen.txt', insertions: 1, deletions: 0 }]);
+  const parent = (await shop.task(plan, 'parent')).end!.work!;
+  expect(shop.git('show', `${parent.branch}:src/a.txt`)).toBe('ONE\ntwo\nthree');
+  expect(shop.files(parent.branch)).toContain('seen.txt');
+});
+
+test('[PLN6.11] a conflict names the task and the files, and the owner chooses: left out, stopped, or resolved', async () => {
+  await using shop = await openShop();
+  const both = { a: makes('src/a.txt', 'A\ntwo\nthree\n'), b: makes('src/a.txt', 'B\ntwo\nthree\n') };
+  const asked = async (): Promise<boolean> => (await shop.person.inbox()).length > 0;
+  for (const choice of ['leave', 'stop', 'resolve'] as const) {
+    const plan = await shop.plan(both);
+    await shop.until(plan, asked);
+    const [question] = await shop.person.inbox();
+    expect(question!.text).toContain('conflicts with what is merged before it: src/a.txt');
+    const answer = question!.options.find((option) =>
+      option.includes(choice === 'resolve' ? 'resolved' : choice),
+    )!;
+    await shop.person.answer({ request: question!.id, answer });
+    const ended = await shop.until(plan, async ({ tasks }) => {
+      const integration = tasks.find(({ task }) => task.agent.name === 'integrator')!;
+      return integration.end !== null || (choice === 'resolve' && (await asked()));
+    });
+    const integration = ended.tasks.find(({ task }) => task.agent.name === 'integrator')!;
+    if (choice === 'leave') expect(integration.end).toMatchObject({ status: 'partial' });
+    if (choice === 'stop') expect(integration.end).toMatchObject({ status: 'failed' });
+    if (choice === 'resolve')
+      expect(integration.end, await shop.story()).toMatchObject({ status: 'success' });
+    if (choice === 'resolve') {
+      const { branch } = integration.end!.work!;
+      // The resolver is a scripted agent that changes nothing: what was merged first stays, the other is part of the history.
+      expect(shop.git('show', `${branch}:src/a.txt`)).toMatch(/^[AB]\ntwo\nthree$/);
+      expect(shop.git('log', '--format=%an', branch)).toContain('@scripted:agent');
+    }
+    for (const request of await shop.person.inbox())
+      await shop.person.answer({ request: request.id, answer: request.options[0] ?? 'ok' });
+    await shop.until(plan);
+  }
+});
+
+test('[PLN6.12] every step is checked; one that makes the check fail is not merged, and says what it printed', async () => {
+  await using shop = await openShop();
+  const plan = await shop.plan(
+    { good: makes('good.txt', 'x'), bad: makes('bad.txt', 'x', ['good']) },
+    { verify: 'echo looked; test ! -e bad.txt' },
+  );
+  await shop.until(plan, async () => (await shop.person.inbox()).length > 0);
+  const [question] = await shop.person.inbox();
+  expect(question!.text).toContain('"bad"');
+  expect(question!.text).toContain('makes the check fail');
+  expect(question!.text).toContain('looked');
+  await shop.person.answer({
+    request: question!.id,
+    answer: question!.options.find((one) => one.includes('stop'))!,
+  });
+  expect((await shop.until(plan)).plan.state).toBe('failed');
+  const { branch } = (await shop.task(plan, 'integration')).end!.work!;
+  expect(shop.files(branch)).toContain('good.txt');
+  expect(shop.files(branch)).not.toContain('bad.txt');
+});
+
+test('[WKT6.31] a retry begins afresh, and what the failed attempt made is in a snapshot; discarded work comes back', async () => {
+  await using shop = await openShop();
+  const plan = await shop.plan({
+    a: {
+      script: {
+        steps: [
+          { ...edit('ruin.txt', 'half done'), attempt: 1 },
+          { do: 'report', status: 'failed', output: 'no', attempt: 1 },
+          edit('a.txt', 'a'),
+          { do: 'report' },
+        ],
+      },
+    },
+  });
+  expect((await shop.until(plan)).plan.state).toBe('failed');
+  const a = (await shop.task(plan, 'a')).task.id;
+  await shop.person.retryTask(a);
+  expect((await shop.until(plan)).plan.state, await shop.story()).toBe('completed');
+  const { branch } = (await shop.task(plan, 'integration')).end!.work!;
+  expect(shop.files(branch)).not.toContain('ruin.txt');
+  const [snapshot] = await shop.person.snapshots(a);
+  expect(shop.git('show', `${snapshot!.ref}:ruin.txt`)).toBe('half done');
+
+  const { worktree } = (await shop.task(plan, 'a')).end!.work!;
+  writeFileSync(join(worktree, 'later.txt'), 'not committed');
+  const discarded = await shop.person.discardTask(a);
+  expect(existsSync(worktree)).toBe(false);
+  expect(shop.git('show', `${discarded.ref}:later.txt`)).toBe('not committed');
+  const restored = await shop.person.restoreTask(a);
+  expect(readFileSync(join(restored.worktree, 'later.txt'), 'utf8')).toBe('not committed');
+});
+
+test('[WKT6.32] the work comes home on request, and never into a dirty checkout', async () => {
+  await using shop = await openShop();
+  const plan = await shop.plan({ a: makes('a.txt', 'a') });
+  await shop.until(plan);
+  write(shop.root, { 'README.md': 'mine\n' });
+  await expect(shop.person.bringHome(plan)).rejects.toMatchObject({
+    code: 'dirty_checkout',
+    data: { files: ['README.md'] },
+  });
+  expect(existsSync(join(shop.root, 'a.txt'))).toBe(false);
+  shop.git('checkout', '-q', '--', 'README.md');
+  expect(await shop.person.bringHome(plan)).toMatchObject({ merged: true, files: [{ path: 'a.txt' }] });
+  expect(readFileSync(join(shop.root, 'a.txt'), 'utf8')).toBe('a');
+  expect(shop.git('status', '--porcelain')).toBe('');
+});
+
+test('[BND3.10] where nothing holds an agent in, a change of the person’s checkout stops its run and is told', async () => {
+  await using shop = await openShop({
+    settings: { sandbox: 'off' },
+    write: (root, path, content) => writeFileSync(join(root, path), content),
+  });
+  const plan = await shop.plan({ a: makes('README.md', 'mine now\n') });
+  expect((await shop.until(plan)).plan.state).toBe('failed');
+  expect((await shop.task(plan, 'a')).end).toMatchObject({
+    status: 'failed',
+    error: { class: 'escape', message: expect.stringMatching(/README\.md was (?:added|changed)/) },
+  });
+  expect(await shop.person.inbox()).toMatchObject([{ kind: 'escape' }]);
+});
+
+test('[WKT3.10] a dirty checkout fails a task that would start from it, and says which files', async () => {
+  await using shop = await openShop();
+  write(shop.root, { 'README.md': 'mine\n' });
+  const plan = await shop.plan({ a: makes('a.txt', 'a') });
+  expect((await shop.until(plan)).plan.state).toBe('failed');
+  expect((await shop.task(plan, 'a')).end?.error?.message).toContain('README.md');
+});
+
+test('[PLN7.10] owners are told when live branches begin to conflict', async () => {
+  await using shop = await openShop();
+  const works = (content: string): Part => ({
+    script: {
+      steps: [edit('src/a.txt', content), { do: 'rest' }, { do: 'report' }],
+    },
+  });
+  const plan = await shop.plan({ a: works('A\ntwo\nthree\n'), b: works('B\ntwo\nthree\n') });
+  const { owner } = (await shop.person.getPlan(plan)).plan;
+  await shop.until(plan, async () =>
+    (await shop.person.mailbox(owner)).some(
+      ({ kind, text }) => kind === 'warning' && text.includes('src/a.txt'),
+    ),
+  );
+});

@@ -1,0 +1,190 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Forecaster } from '../../src/work/forecast.ts';
+import { bringHome } from '../../src/work/home.ts';
+import { importBranch } from '../../src/work/import.ts';
+import { mergeBranches } from '../../src/work/merge.ts';
+import { makeWorld, type World } from './world.ts';
+
+async function branchOf(world: World, task: string, files: Record<string, string>): Promise<string> {
+  const agent = await world.checkout(task);
+  agent.commit(files, `work of ${task}`);
+  await importBranch(agent.checkout);
+  return agent.checkout.branch;
+}
+
+const read = (world: World, name: string): string => readFileSync(join(world.home.path, name), 'utf8');
+
+test('[PLN5.10] branches are merged without a checkout, and the same input is the same commit', async () => {
+  using world = await makeWorld();
+  const { home, repository } = world;
+  const a = await branchOf(world, 'a', { a: 'a' });
+  const b = await branchOf(world, 'b', { b: 'b' });
+  expect(await mergeBranches(repository, { base: 'main', branches: [] })).toEqual({ commit: home.head() });
+  expect(await mergeBranches(repository, { base: 'main', branches: [a] })).toEqual({
+    commit: home.git('rev-parse', a),
+  });
+  const spec = { base: 'main', branches: [a, b, a] };
+  const { commit } = await mergeBranches(repository, spec);
+  expect(await mergeBranches(repository, spec)).toEqual({ commit });
+  expect(home.git('rev-parse', `${commit}^1`, `${commit}^2`)).toBe(home.git('rev-parse', a, b));
+  expect(home.git('diff', '--name-only', 'main', commit!)).toBe('a\nb');
+  expect(home.git('status', '--porcelain')).toBe('');
+  await expect(mergeBranches(repository, { base: 'main', branches: ['nope'] })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  home.git('update-ref', 'refs/heads/kept', commit!);
+  world.healthy();
+});
+
+test('[PLN6.10] a conflict names the branch and its files, and nothing is made', async () => {
+  using world = await makeWorld({ a: 'a\n', b: 'b\n' });
+  const a = await branchOf(world, 'a', { a: 'from a\n' });
+  const b = await branchOf(world, 'b', { a: 'from b\n', b: 'b2\n' });
+  const before = world.home.git('for-each-ref');
+  const merged = await mergeBranches(world.repository, { base: 'main', branches: [a, b] });
+  expect(merged).toEqual({
+    conflict: { branch: b, files: [{ path: 'a', why: 'both changed the same lines' }] },
+  });
+  expect(world.home.git('for-each-ref')).toBe(before);
+  world.healthy();
+});
+
+test('[PLN6.11] a branch comes home: files, index, branch and reflog, by fast-forward or merge', async () => {
+  using world = await makeWorld({ a: 'a\n', gone: 'g\n', 'dir/x': 'x\n', 'run.sh': 'x\n' });
+  const { home, repository } = world;
+  const agent = await world.checkout('a');
+  agent.git('rm', '-q', 'gone', 'dir/x');
+  agent.git('update-index', '--chmod=+x', 'run.sh');
+  agent.git('commit', '-qm', 'mode');
+  agent.git('checkout', '-q', '.');
+  const tip = agent.commit({ a: 'a2\n', 'new/file': 'n\n', dir: 'file now\n' });
+  await importBranch(agent.checkout);
+  home.write({ untracked: 'mine' });
+  expect(await bringHome(repository, agent.checkout.branch)).toMatchObject({ merged: true, commit: tip });
+  expect(home.head()).toBe(tip);
+  expect(home.git('status', '--porcelain')).toBe('?? untracked');
+  expect([read(world, 'a'), read(world, 'new/file'), read(world, 'dir')]).toEqual([
+    'a2\n',
+    'n\n',
+    'file now\n',
+  ]);
+  expect(existsSync(join(home.path, 'gone'))).toBe(false);
+  expect(home.git('reflog', '-1', '--format=%gs')).toContain('merge');
+  expect(await bringHome(repository, agent.checkout.branch)).toEqual({
+    merged: true,
+    commit: tip,
+    files: [],
+  });
+  rmSync(join(home.path, 'untracked'));
+  home.commit({ mine: 'mine\n' });
+  agent.commit({ theirs: 'theirs\n' });
+  await importBranch(agent.checkout);
+  const merged = await bringHome(repository, agent.checkout.branch);
+  expect(merged).toMatchObject({ merged: true, files: [{ path: 'theirs', insertions: 1, deletions: 0 }] });
+  expect(home.git('log', '-1', '--format=%p').split(' ')).toHaveLength(2);
+  expect(home.git('status', '--porcelain')).toBe('');
+  world.healthy();
+});
+
+test('[PLN6.12] never into a dirty checkout, over a file git does not know, or with conflicts', async () => {
+  using world = await makeWorld({ a: 'a\n', b: 'b\n', '.gitignore': '*.log\n' });
+  const { home, repository } = world;
+  const agent = await world.checkout('a');
+  agent.write({ 'x.log': 'forced\n' });
+  agent.git('add', '-f', 'x.log');
+  agent.commit({ a: 'a2\n', fresh: 'f\n' });
+  await importBranch(agent.checkout);
+  const { branch } = agent.checkout;
+  const before = home.head();
+  home.write({ b: 'dirty\n' });
+  await expect(bringHome(repository, branch)).rejects.toMatchObject({
+    code: 'dirty_checkout',
+    data: { files: ['b'] },
+  });
+  home.git('add', 'b');
+  await expect(bringHome(repository, branch)).rejects.toMatchObject({ code: 'dirty_checkout' });
+  home.git('reset', '-q', '--hard');
+  home.write({ 'x.log': 'mine\n' });
+  expect(await bringHome(repository, branch)).toMatchObject({
+    merged: false,
+    conflicts: [{ path: 'x.log' }],
+  });
+  rmSync(join(home.path, 'x.log'));
+  home.write({ fresh: 'mine\n' });
+  expect(await bringHome(repository, branch)).toMatchObject({
+    merged: false,
+    conflicts: [{ path: 'fresh' }],
+  });
+  expect([read(world, 'a'), read(world, 'fresh'), home.head()]).toEqual(['a\n', 'mine\n', before]);
+  rmSync(join(home.path, 'fresh'));
+  const lock = join(home.path, '.git', 'index.lock');
+  writeFileSync(lock, '');
+  await expect(bringHome(repository, branch)).rejects.toMatchObject({ code: 'wrong_state', data: { lock } });
+  expect(existsSync(lock)).toBe(true);
+  rmSync(lock);
+  home.git('checkout', '-q', '--detach');
+  await expect(bringHome(repository, branch)).rejects.toMatchObject({ code: 'wrong_state' });
+  home.git('checkout', '-q', 'main');
+  const mine = home.commit({ a: 'another\n' });
+  expect(await bringHome(repository, branch)).toMatchObject({ merged: false, conflicts: [{ path: 'a' }] });
+  expect([home.head(), home.git('status', '--porcelain')]).toEqual([mine, '']);
+  world.healthy();
+});
+
+test('[PLN6.12] files that need a filter of the person are left to their own git', async () => {
+  using world = await makeWorld({ '.gitattributes': '*.bin filter=lfs\n', 'x.bin': 'pointer\n' });
+  const branch = await branchOf(world, 'a', { 'x.bin': 'pointer 2\n' });
+  const refused = bringHome(world.repository, branch);
+  await expect(refused).rejects.toMatchObject({ code: 'wrong_state', data: { files: ['x.bin'] } });
+  expect(world.home.git('status', '--porcelain')).toBe('');
+});
+
+test('[PLN7.10] pairs of branches that begin and stop to conflict are told once, with their files', async () => {
+  using world = await makeWorld({ a: 'a\n', b: 'b\n' });
+  const agents = await Promise.all(['x', 'y', 'z'].map((task) => world.checkout(task)));
+  const [x, y, z] = [agents[0]!, agents[1]!, agents[2]!];
+  const forecaster = new Forecaster(world.repository);
+  const look = async () => {
+    const live = [];
+    for (const { checkout } of agents)
+      live.push({ name: checkout.name, tip: (await importBranch(checkout)).tip });
+    return await forecaster.look(live.toReversed());
+  };
+  x.commit({ a: 'x\n' });
+  z.commit({ b: 'z\n' });
+  expect(await look()).toEqual({ conflicts: [], began: [], stopped: [] });
+  y.commit({ a: 'y\n' });
+  const began = await look();
+  const pair = {
+    branches: [x.checkout.name, y.checkout.name],
+    files: [{ path: 'a', why: expect.any(String) }],
+  };
+  expect(began).toMatchObject({ conflicts: [pair], began: [pair], stopped: [] });
+  z.commit({ c: 'more\n' });
+  expect(await look()).toMatchObject({ conflicts: [pair], began: [], stopped: [] });
+  y.commit({ a: 'a\n' });
+  expect(await look()).toMatchObject({ conflicts: [], began: [], stopped: [pair] });
+  y.commit({ a: 'y\n' });
+  await look();
+  // Who is not there any more does not conflict, and that is no news.
+  const tip = { name: x.checkout.name, tip: x.head() };
+  expect(await forecaster.look([tip])).toEqual({ conflicts: [], began: [], stopped: [] });
+});
+
+test('[PLN7.11] what was found for two commits is not asked again', async () => {
+  using world = await makeWorld({ a: 'a\n' });
+  const x = await branchOf(world, 'x', { a: 'x\n' });
+  const y = await branchOf(world, 'y', { a: 'y\n' });
+  const live = [x, y].map((name) => ({ name, tip: world.home.git('rev-parse', name) }));
+  const forecaster = new Forecaster(world.repository);
+  expect((await forecaster.look(live)).began).toHaveLength(1);
+  // Without its objects nobody could find out anything.
+  rmSync(join(world.repository.gitDir, 'objects'), { recursive: true });
+  expect(await forecaster.look(live)).toMatchObject({
+    conflicts: [{ files: [{ path: 'a' }] }],
+    began: [],
+    stopped: [],
+  });
+});
