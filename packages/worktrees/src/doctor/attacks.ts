@@ -224,6 +224,12 @@ const PROCESSES: readonly Attack[] = [
     bites: true,
   },
   { name: 'kill a process of this machine', script: 'kill -9 "$VICTIM"', bites: true },
+  {
+    name: 'share namespaces with this machine',
+    script:
+      'for kind in ipc mnt pid user uts; do case " $NAMESPACES " in *" $(readlink /proc/self/ns/$kind) "*) echo "ESCAPED $kind";; esac; done',
+    bites: true,
+  },
   { name: 'find secrets in the environment', script: 'env; cat /proc/self/environ' },
   { name: 'be dumped to disk', script: 'test "$(ulimit -c)" = 0 || echo ESCAPED', unless: ['no limits'] },
   {

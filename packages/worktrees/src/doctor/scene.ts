@@ -102,6 +102,7 @@ async function furnish({ folder, kind, started, dispose }: Site): Promise<Scene>
       LISTED: String(listedPort),
       SOCKET: socket,
       ABSTRACT: abstract,
+      NAMESPACES: (await namespaces()).join(' '),
     },
     damage: async () => {
       const dead = victim.exitCode !== null || victim.signalCode !== null;
@@ -220,6 +221,11 @@ async function speak(says: string, at: number | string): Promise<Server> {
 function portOf(server: Server): number {
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function namespaces(): Promise<string[]> {
+  const names = await readdir('/proc/self/ns').catch(() => []);
+  return Promise.all(names.map(async (name) => readlink(join('/proc/self/ns', name))));
 }
 
 /** What an agent may change, and what changes by itself. */

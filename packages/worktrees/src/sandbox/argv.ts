@@ -15,8 +15,6 @@ export interface Host {
   readonly canDisableUserns: boolean;
   /** Limits of what a process can be given; null: none can be set. */
   readonly prlimit: string | null;
-  /** The system's own folders, their secrets covered. */
-  readonly system: readonly Mount[];
   /** What of `/proc` is read-only. */
   readonly proc: readonly Mount[];
   readonly root: boolean;
@@ -24,6 +22,8 @@ export interface Host {
 
 /** A confinement with every path looked at. */
 export interface Plan {
+  /** The system's own folders, their secrets covered. */
+  readonly system: readonly Mount[];
   readonly mounts: readonly Mount[];
   readonly home: string;
   readonly tmp: string | null;
@@ -46,7 +46,7 @@ const EMPTY_BYTES = 2 * 1024 ** 3;
  */
 export function bwrapArgv(host: Host, plan: Plan, inner: readonly string[]): string[] {
   const mounts: Mount[] = [
-    ...host.system,
+    ...plan.system,
     { kind: 'empty', at: plan.home, sealed: false },
     plan.tmp === null
       ? { kind: 'empty', at: '/tmp', sealed: false }

@@ -1,6 +1,7 @@
 /**
  * What runs first inside the sandbox and then becomes the command: it closes every descriptor it was handed but the
- * three, cuts off this machine's abstract sockets, and listens where the doors are to be found. It is Perl because
+ * three, cuts off this machine's abstract sockets, listens where the doors are to be found, and gives variables that act
+ * early (env.ts) their names back. It is Perl because
  * Perl is there wherever git is, starts in 2 ms (Node: 40 ms, for every command), and can make system calls.
  *
  * Arguments: `1` to cut off abstract sockets or `0`; `port=socket,port=socket…` or ``; then the command.
@@ -42,6 +43,7 @@ if (@doors) {
   waitpid($child, 0);
   close $_->[0] for @doors;
 }
+$ENV{substr $_, 15} = delete $ENV{$_} for grep { /^REVEILLE_LATER_/ } keys %ENV;
 { exec { $ARGV[0] } @ARGV }
 my $missing = $! == 2 ? 127 : 126;
 print STDERR "reveille: $ARGV[0]: $!\n";

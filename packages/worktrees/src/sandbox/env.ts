@@ -4,9 +4,15 @@ import { ReveilleError } from '@reveille/protocol';
 /** What of our own environment a confined process may know: how to speak, not who we are. */
 const PASSED = /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|NO_COLOR|USER|LOGNAME|SHELL)$/;
 
-/** Variables the loader and the C library act on before `main`: in bubblewrap's own environment they would act outside. */
-const LOADER =
-  /^(?:LD_|GLIBC_|MALLOC_|GCONV_|LOCPATH$|NLSPATH$|GETCONF_|HOSTALIASES$|RES_OPTIONS$|LOCALDOMAIN$)/;
+/**
+ * Variables that act before a program's `main`: the loader's, the C library's, Perl's. In bubblewrap's own environment they
+ * would act outside, and in the bootstrap's before it has closed what it closes.
+ */
+const EARLY =
+  /^(?:LD_|GLIBC_|MALLOC_|GCONV_|LOCPATH$|NLSPATH$|GETCONF_|HOSTALIASES$|RES_OPTIONS$|LOCALDOMAIN$|PERL5|PERLLIB$)/;
+
+/** The bootstrap takes this away again when it becomes the command. */
+export const LATER = 'REVEILLE_LATER_';
 
 export interface EnvParts {
   readonly outer: NodeJS.ProcessEnv;
@@ -64,14 +70,18 @@ function checkVariable(name: string, value: string): void {
   throw new ReveilleError('invalid_input', `The environment variable ${JSON.stringify(name)} cannot be set.`);
 }
 
-/** What bubblewrap is started with, which it hands on; and what it must be told to set. */
-export function splitEnv(env: Readonly<Record<string, string>>): {
-  readonly started: Record<string, string>;
-  readonly told: Record<string, string>;
-} {
+/**
+ * What bubblewrap is started with, which it hands on; and what it must be told to set. Where there is a bootstrap that gives
+ * them their names back, early variables are handed on under another name.
+ */
+export function splitEnv(
+  env: Readonly<Record<string, string>>,
+  hasBootstrap: boolean,
+): { readonly started: Record<string, string>; readonly told: Record<string, string> } {
   const entries = Object.entries(env);
-  return {
-    started: Object.fromEntries(entries.filter(([name]) => !LOADER.test(name))),
-    told: Object.fromEntries(entries.filter(([name]) => LOADER.test(name))),
-  };
+  const early = entries.filter(([name]) => EARLY.test(name));
+  const started = Object.fromEntries(entries.filter(([name]) => !EARLY.test(name)));
+  if (!hasBootstrap) return { started, told: Object.fromEntries(early) };
+  const renamed = Object.fromEntries(early.map(([name, value]) => [`${LATER}${name}`, value]));
+  return { started: { ...started, ...renamed }, told: {} };
 }

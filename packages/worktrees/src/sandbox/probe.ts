@@ -70,7 +70,9 @@ async function probeBubblewrap(bwrap: string): Promise<Found> {
   const full = describeHost(bwrap, help);
   const perl = systemProgram('perl');
   let said = '';
-  for (const host of [full, { ...full, canDisableUserns: false }]) {
+  // Where bubblewrap is installed setuid it refuses some of what it knows.
+  const less = { ...full, canDisableUserns: false };
+  for (const host of [full, less, { ...less, canSize: false }]) {
     for (const sharesNetwork of [false, true]) {
       const trial = await tryOut({ host, perl, sharesNetwork, scope: false });
       said ||= trial.output.trim();
@@ -109,7 +111,15 @@ interface Trial {
 /** With everything that every sandbox gets, so that what works once works always. */
 async function tryOut({ host, perl, sharesNetwork, scope }: Trial): Promise<Finished> {
   const inner = bootstrapped(['/bin/sh', '-c', ':'], { perl, node: process.execPath, scope, doors: [] });
-  const plan = { mounts: [], home: homedir(), tmp: null, cwd: '/', nested: false, env: {} };
+  const plan = {
+    system: systemMounts(),
+    mounts: [],
+    home: homedir(),
+    tmp: null,
+    cwd: '/',
+    nested: false,
+    env: {},
+  };
   const argv = bwrapArgv(host, { ...plan, sharesNetwork, limits: limitsOf({}, hardOpenFiles()) }, inner);
   return runProcess({ argv, env: { PERL_BADLANG: '0' }, cwd: '/', status: true }, { timeoutMs: TRIAL_MS });
 }
@@ -125,7 +135,6 @@ function describeHost(bwrap: string, help: string): Host {
     canSize: help.includes('--size '),
     canDisableUserns: help.includes('--disable-userns '),
     prlimit: systemProgram('prlimit'),
-    system: systemMounts(process.execPath),
     proc: procMounts(root),
     root,
   };

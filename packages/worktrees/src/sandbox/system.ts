@@ -40,16 +40,29 @@ const LINKED = [
 /** How far `/opt` is searched for what is not for everybody; the whole of `/etc` is. */
 const OPT_DEPTH = 3;
 
+/** For how long what was found is believed: looking through `/etc` takes some ten milliseconds. */
+const BELIEVED_MS = 20_000;
+
+let known: { readonly at: number; readonly mounts: readonly Mount[] } | undefined;
+
 /**
  * The system's folders as everybody on the machine may read them. What only some may read is covered, because a
  * sandbox of root is still root's to the files: `/etc/shadow`, host keys, private certificates and whatever else is
  * kept from others by its mode.
  */
-export function systemMounts(node: string): Mount[] {
+export function systemMounts(): Mount[] {
+  if (known === undefined || performance.now() - known.at > BELIEVED_MS)
+    known = { at: performance.now(), mounts: findMounts() };
+  // Some files of /etc come and go with every change of a password, and nothing can be mounted on one that is gone.
+  return known.mounts.filter((mount) => mount.kind === 'link' || existsSync(mount.at));
+}
+
+function findMounts(): Mount[] {
   const mounts = [...FOLDERS.flatMap(folderMount), { kind: 'read', at: '/etc', from: '/etc' } as const];
   const covers = [...secretsIn('/etc', Infinity), ...secretsIn('/opt', OPT_DEPTH)].map(cover);
-  const extra = [...LINKED.flatMap(targetOf), ...nodeFolders(node)].filter((path) => !isSeen(mounts, path));
-  return [...mounts, ...covers, ...extra.map((path) => ({ kind: 'read', at: path, from: path }) as const)];
+  const extra = [...LINKED.flatMap(targetOf), ...nodeFolders(process.execPath)];
+  const unseen = [...new Set(extra)].filter((path) => !isSeen(mounts, path));
+  return [...mounts, ...covers, ...unseen.map((path) => ({ kind: 'read', at: path, from: path }) as const)];
 }
 
 /** Whether a path is in one of the folders that are read from this machine. */

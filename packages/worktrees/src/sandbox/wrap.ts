@@ -10,7 +10,7 @@ import { innerEnv, pathInside, splitEnv } from './env.ts';
 import { checkoutMounts, limitsOf, namedMounts } from './plan.ts';
 import type { Bubblewrap } from './probe.ts';
 import { seatbeltArgv } from './seatbelt.ts';
-import { isSeen } from './system.ts';
+import { isSeen, systemMounts } from './system.ts';
 
 /** A command to be started just so: these arguments, this environment and no other, this folder. */
 export interface Wrapped {
@@ -46,17 +46,18 @@ export async function wrapInBubblewrap(
       'The network cannot be taken away here, and the setting is not on.',
     );
   const mounts = [...checkoutMounts(confinement, home), ...namedMounts(confinement, home)];
-  const { started, told } = splitEnv(
-    innerEnv({
-      outer: env,
-      path: pathInside(env, (folder) => isSeen([...host.system, ...mounts], folder)),
-      home,
-      proxyPort: proxyPortOf(confinement),
-      locks: confinement.write && confinement.checkout.kind === 'clone',
-      extra: confinement.env ?? {},
-    }),
-  );
+  const system = systemMounts();
+  const variables = innerEnv({
+    outer: env,
+    path: pathInside(env, (folder) => isSeen([...system, ...mounts], folder)),
+    home,
+    proxyPort: proxyPortOf(confinement),
+    locks: confinement.write && confinement.checkout.kind === 'clone',
+    extra: confinement.env ?? {},
+  });
+  const { started, told } = splitEnv(variables, perl !== null);
   const plan = {
+    system,
     home,
     tmp: confinement.tmp ?? null,
     cwd: confinement.checkout.path,

@@ -72,7 +72,7 @@ async function moveHome(scratch: Scratch, move: HomeMove, branch: string): Promi
   const staged = await stageHome(scratch, move, { puts, branch });
   await lockHome(folder, move);
   await refuseDirty(scratch, move);
-  const until = { ref: move.ref, from: move.from, to: move.to };
+  const until = { ref: move.ref, from: move.from, to: move.to, why: `merge ${branch}` };
   const conflicts = await lay(repository, { folder, root: move.root, staged, changes, until });
   if (conflicts.length > 0) return { merged: false, conflicts };
   // From here on it is done: whoever settles the scratch brings the index after.

@@ -43,6 +43,8 @@ export interface Until {
   readonly ref: string;
   readonly from: string | null;
   readonly to: string;
+  /** For its log. */
+  readonly why: string;
 }
 
 interface Laying {
@@ -101,7 +103,7 @@ export const endLaying = async (folder: string): Promise<void> =>
 /** Moves the ref that makes it final. False if the ref stands elsewhere by now. */
 export async function concludeLaying(repository: Repository, folder: string, until: Until): Promise<boolean> {
   const fence = { ref: fenceOf(folder), to: null, from: until.to };
-  if (!(await updateRefs(repository, [until, fence], 'laid'))) return false;
+  if (!(await updateRefs(repository, [until, fence], until.why))) return false;
   await endLaying(folder);
   return true;
 }

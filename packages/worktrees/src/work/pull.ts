@@ -54,7 +54,7 @@ async function pullInto({ scratch, parent, tip, ref, before, base }: PullCall): 
   const { tree, conflicts } = await mergeTrees(scratch, { base: from, ours: state.tree, theirs });
   if (tree === undefined) return { merged: false, conflicts };
   const changes = toTreeChanges(await changesBetween(scratch, state.tree, tree));
-  const until = { ref, from: before, to: tip };
+  const until = { ref, from: before, to: tip, why: 'pull' };
   const inTheWay = await layChecked(scratch, { checkout: parent, changes, tree, until });
   if (inTheWay.length > 0) return { merged: false, conflicts: inTheWay };
   if (!(await concludeLaying(repository, scratch.folder, until))) throw moved(ref);

@@ -6,6 +6,11 @@ const host: Host = {
   canSize: true,
   canDisableUserns: true,
   prlimit: '/usr/bin/prlimit',
+  proc: [{ kind: 'read', at: '/proc/sys', from: '/proc/sys' }],
+  root: false,
+};
+
+const plan: Plan = {
   system: [
     { kind: 'read', at: '/usr', from: '/usr' },
     { kind: 'link', at: '/bin', to: 'usr/bin' },
@@ -13,11 +18,6 @@ const host: Host = {
     { kind: 'read', at: '/etc/shadow', from: '/dev/null' },
     { kind: 'empty', at: '/etc/ssl/private', sealed: true },
   ],
-  proc: [{ kind: 'read', at: '/proc/sys', from: '/proc/sys' }],
-  root: false,
-};
-
-const plan: Plan = {
   mounts: [
     { kind: 'write', at: '/p/repo.worktrees/mine', from: '/p/repo.worktrees/mine' },
     { kind: 'empty', at: '/p/repo.worktrees', sealed: true },

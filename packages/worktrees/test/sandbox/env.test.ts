@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { innerEnv, pathInside, splitEnv, type EnvParts } from '../../src/sandbox/env.ts';
+import { innerEnv, LATER, pathInside, splitEnv, type EnvParts } from '../../src/sandbox/env.ts';
 
 const parts: EnvParts = {
   outer: {},
@@ -60,17 +60,22 @@ describe('the environment inside', () => {
       LD_LIBRARY_PATH: '/x',
       GLIBC_TUNABLES: 'x',
       GCONV_PATH: '/x',
+      PERL5OPT: '-Mx',
       TOKEN: 't',
       PATH: '/bin',
     };
-    const { started, told } = splitEnv(env);
-    expect(started).toEqual({ TOKEN: 't', PATH: '/bin' });
-    expect(told).toEqual({
+    const early = {
       LD_PRELOAD: '/evil.so',
       LD_LIBRARY_PATH: '/x',
       GLIBC_TUNABLES: 'x',
       GCONV_PATH: '/x',
-    });
+      PERL5OPT: '-Mx',
+    };
+    expect(splitEnv(env, false)).toEqual({ started: { TOKEN: 't', PATH: '/bin' }, told: early });
+    const renamed = Object.fromEntries(
+      Object.entries(early).map(([name, value]) => [`${LATER}${name}`, value]),
+    );
+    expect(splitEnv(env, true)).toEqual({ started: { TOKEN: 't', PATH: '/bin', ...renamed }, told: {} });
   });
 
   test('[BND2.12] a variable that could be read as another is refused', () => {

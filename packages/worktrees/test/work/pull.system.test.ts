@@ -49,7 +49,7 @@ describe.each(['clone', 'linked'] as const)('%s', (kind) => {
   });
 
   test('[WKT6.30] a pull lays the child’s changes beside what the parent has not committed', async () => {
-    using world = await makeWorld({ ...{ 'ten.txt': TEN }, gone: 'gone', 'dir/only': 'x' });
+    using world = await makeWorld({ 'ten.txt': TEN, gone: 'gone', 'dir/only': 'x' });
     const parent = await world.checkout('parent', { kind });
     const child = await world.checkout('child');
     child.git('rm', '-q', 'gone', 'dir/only');
