@@ -3,6 +3,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureD, measureL, measureM, measureN, measureR, measureW, type Measure } from './measures.ts';
+import { measureC, measureF, measureS } from './worktrees.ts';
 
 const MEASURES: Record<string, () => Promise<Measure | Measure[]>> = {
   W: measureW,
@@ -11,6 +12,9 @@ const MEASURES: Record<string, () => Promise<Measure | Measure[]>> = {
   N: measureN,
   R: measureR,
   M: measureM,
+  C: measureC,
+  F: measureF,
+  S: measureS,
 };
 
 const { values, positionals } = parseArgs({
@@ -20,7 +24,7 @@ const { values, positionals } = parseArgs({
 if (values.help) {
   console.log(`npm run bench -- [${Object.keys(MEASURES).join('|')} …] [--out results.json]
 
-Each measure is set against the bare limit of SQLite, taken in the same run: these are ratios, not records.
+Each measure is set against something bare in the same run (SQLite, git, bubblewrap): these are ratios, not records.
 The folder REVEILLE_BENCH_DIR decides which disk is used.`);
   process.exit(0);
 }

@@ -18,3 +18,4 @@ export type { Wrapped } from './sandbox/wrap.ts';
 export { Trust, type Grant, type TrustItem, type TrustOptions } from './trust/trust.ts';
 export { examine, type ExamineOptions, type Finding } from './doctor/examine.ts';
 export { formatDoctor } from './doctor/format.ts';
+export { Forecaster } from './work/forecast.ts';

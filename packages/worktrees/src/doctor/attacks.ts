@@ -220,7 +220,8 @@ const SYSTEM: readonly Attack[] = [
 const PROCESSES: readonly Attack[] = [
   {
     name: 'read other processes',
-    script: 'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"',
+    script:
+      'cat "/proc/$VICTIM/environ" "/proc/$VICTIM/cmdline"; for f in /proc/[0-9]*/environ; do grep -aqs VICTIM_TOKEN "$f" && echo ESCAPED; done',
     bites: true,
   },
   { name: 'kill a process of this machine', script: 'kill -9 "$VICTIM"', bites: true },

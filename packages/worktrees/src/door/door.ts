@@ -57,7 +57,8 @@ export interface Written {
  * The root is held open: the door keeps to the folder it was opened on, also when that is moved or its name is given
  * to something else. Whoever opens a door closes it.
  *
- * An open of a file three folders deep is about 60 µs, a write about 150 µs (two shared cores, ext4).
+ * Measured on two quiet cores: a small file three folders deep is read in 58 µs, looked up in 43, and written in 400
+ * on ext4, of which the new file and its rename take 320 without us.
  */
 export interface FileDoor extends Disposable {
   readonly root: string;

@@ -62,11 +62,12 @@ interface Laying {
 
 const BATCH = 50;
 const journalIn = (folder: string): string => join(folder, 'laying.json');
+export const FENCES = 'refs/reveille/fence/';
 /**
  * A ref that is deleted in the transaction that concludes a laying. A git that was asked for it and outlived us may do it
  * later than we look; without its fence it cannot.
  */
-const fenceOf = (folder: string): string => `refs/reveille/fence/${basename(folder)}`;
+const fenceOf = (folder: string): string => `${FENCES}${basename(folder)}`;
 const oldIn = (folder: string, i: number): string => join(folder, 'old', String(i));
 
 /**

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isReveilleError, ReveilleError } from '@reveille/protocol';
 import type { Checkout, Repository } from '../checkout.ts';
-import { codeOf } from '../creation/failures.ts';
+import { codeOf, workspaceError } from '../creation/failures.ts';
 import { configText } from '../creation/git-dirs.ts';
 import { layoutOf } from '../creation/layout.ts';
 import { withLock } from '../creation/lock.ts';
@@ -62,7 +62,7 @@ interface RoomCall<T> {
 
 async function inRoom<T>({ repository, room, gitDir, work }: RoomCall<T>): Promise<T> {
   await makeIn(room, join(room, 'scratch'));
-  return await withLock(join(room, 'work.db'), async () => {
+  const alone = withLock(join(room, 'work.db'), async () => {
     for (let round = 1; ; round += 1) {
       try {
         return await inFolder({ repository, room, gitDir, work });
@@ -71,6 +71,9 @@ async function inRoom<T>({ repository, room, gitDir, work }: RoomCall<T>): Promi
         if (!isReveilleError(error, 'contention') || round === ROUNDS) throw error;
       }
     }
+  });
+  return await alone.catch((error: unknown) => {
+    throw workspaceError(`Work on ${basename(room)}`, error);
   });
 }
 

@@ -2,7 +2,7 @@ import type { Snapshot } from '@reveille/protocol';
 import type { Checkout, Repository } from '../checkout.ts';
 import { commit } from './commits.ts';
 import { oneLine } from './identity.ts';
-import { addNumbered, atHome, numberOf, REFS } from './refs.ts';
+import { addNumbered, atHome, REFS } from './refs.ts';
 
 /** A snapshot, with what its commit says about it. */
 export interface KeptSnapshot extends Snapshot {
@@ -51,8 +51,10 @@ export async function readSnapshots(repository: Repository, name?: string): Prom
     .split('\0\x01\n')
     .filter((record) => record !== '')
     .map(parse);
-  return snapshots.toSorted((a, b) => a.at - b.at || numberOf(prefix, a.ref) - numberOf(prefix, b.ref));
+  return snapshots.toSorted((a, b) => a.at - b.at || lastNumber(a.ref) - lastNumber(b.ref));
 }
+
+const lastNumber = (ref: string): number => Number(ref.slice(ref.lastIndexOf('/') + 1)) || 0;
 
 function parse(record: string): KeptSnapshot {
   const [ref = '', commitName = '', tree = '', parents = '', seconds = '0', contents = ''] =

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ReveilleError } from '@reveille/protocol';
 import type { TreeChange } from './lay.ts';
 import type { Scratch } from './scratch.ts';
 
@@ -46,11 +47,21 @@ export function toTreeChanges(changes: readonly RawChange[]): TreeChange[] {
   const isFile = (mode: string): boolean => mode !== NONE && mode !== LINK_TO_REPOSITORY;
   return changes
     .map(({ path, oldMode, newMode }) => ({
-      path: Buffer.from(path, 'latin1').toString('utf8'),
+      path: textOf(path),
       had: isFile(oldMode),
       puts: isFile(newMode),
     }))
     .filter(({ had, puts }) => had || puts);
+}
+
+/** We only make files whose names are text. Git shows the others to nobody either without quoting them. */
+function textOf(path: string): string {
+  const text = Buffer.from(path, 'latin1').toString('utf8');
+  if (Buffer.from(text).toString('latin1') === path) return text;
+  throw new ReveilleError(
+    'workspace_failed',
+    `${text} has a name that is not UTF-8, and cannot be written by Reveille.`,
+  );
 }
 
 /** Writes files of a tree into a new folder of the scratch, as a checkout would. */

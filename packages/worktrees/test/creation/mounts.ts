@@ -9,6 +9,7 @@ const run = promisify(execFile);
 /** A file system of its own, mounted for as long as it is in use. */
 export interface Mounted extends AsyncDisposable {
   readonly path: string;
+  makeReadOnly(): Promise<void>;
 }
 
 /** A small disk in memory. */
@@ -36,6 +37,9 @@ async function mounted(mount: (folder: string, at: string) => Promise<unknown>):
   await mount(folder, path);
   return {
     path,
+    makeReadOnly: async () => {
+      await run('mount', ['-o', 'remount,ro', path]);
+    },
     [Symbol.asyncDispose]: async () => {
       // Lazily: a program that just ended may still be counted as using it.
       await run('umount', ['-l', path]);

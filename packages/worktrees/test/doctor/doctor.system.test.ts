@@ -70,6 +70,7 @@ describe('the doctor', () => {
 
   test.skipIf(!hasSandbox)(
     `[BND6.2] tries every attack and everything that must work${unlessSkipped}`,
+    { timeout: 600_000 },
     async () => {
       const findings = (await examine()).filter(({ area }) => area === 'boundary');
       expect(findings.length).toBeGreaterThan(60);

@@ -23,13 +23,16 @@ const SWAPS: Record<string, () => void> = {
   },
 };
 
-/** In the moment without an entry a door may make a folder of that name; it is put away. */
+/** In the moment without an entry a door may make a folder of that name, and again; it is put away. */
 function rename(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch {
-    renameSync(to, `${to}.${count}`);
-    renameSync(from, to);
+  for (let left = 1_000; ; left -= 1) {
+    try {
+      renameSync(from, to);
+      return;
+    } catch (error) {
+      if (left === 0) throw error;
+      renameSync(to, `${to}.${count}.${left}`);
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { confinementIn, makeScene, RESPONSE, type Scene } from '../../src/doctor
 import type { Confinement } from '../../src/sandbox/confinement.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { found, hasSandbox, unlessSkipped } from './here.ts';
+import { holdUnheardPort } from './unheard.ts';
 
 const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'listed.test': ['127.0.0.1'],
@@ -116,14 +117,11 @@ describe.skipIf(!hasSandbox).each(RELAYS)(`the daemon, through $relay${unlessSki
 
   test('[BND2.8] that is not there is refused at once, and the next command is not disturbed', async () => {
     await using other = open(changes);
-    const free = createServer().listen(0, '127.0.0.1');
-    await once(free, 'listening');
-    const nobody = (free.address() as AddressInfo).port;
-    await new Promise((resolve) => free.close(resolve));
+    await using unheard = await holdUnheardPort();
     const script = (at: number): string =>
       `fetch('http://127.0.0.1:${at}/', { method: 'POST', body: 'x' }).then((a) => a.text(), (e) => 'no: ' + e.message).then(console.log)`;
-    const confinement = confinementIn(scene, { loopback: [nobody, port] });
-    expect((await other.run(node(script(nobody)), confinement)).output).toMatch(/^no: /);
+    const confinement = confinementIn(scene, { loopback: [unheard.port, port] });
+    expect((await other.run(node(script(unheard.port)), confinement)).output).toMatch(/^no: /);
     expect((await other.run(node(script(port)), confinement)).output).toBe('x\n');
   });
 

@@ -4,6 +4,7 @@ import { connect, createServer, type AddressInfo, type Server as NetServer, type
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createProxy } from '../../src/sandbox/proxy.ts';
+import { holdUnheardPort } from './unheard.ts';
 
 let closers: (() => Promise<unknown>)[];
 beforeEach(() => {
@@ -147,10 +148,8 @@ describe('the proxy', () => {
   });
 
   test('[BND2.9] says so if nobody answers there', async () => {
-    const gone = createServer().listen(0, '127.0.0.1');
-    await once(gone, 'listening');
-    const { port } = gone.address() as AddressInfo;
-    await new Promise((resolve) => gone.close(resolve));
+    await using unheard = await holdUnheardPort();
+    const { port } = unheard;
     const proxy = await startProxy([`a.test:${port}`, `127.0.0.1:${port}`]);
     expect(await say(proxy, `CONNECT a.test:${port} HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1\.1 502 /);
     expect(

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkpoint } from '../../src/work/checkpoint.ts';
+import { forgetCheckout } from '../../src/work/forget.ts';
 import { commitLeftovers } from '../../src/work/leftovers.ts';
 import { pull } from '../../src/work/pull.ts';
 import { AGENT, makeWorld, type AgentPlace } from './world.ts';
@@ -176,6 +177,24 @@ test('[WKT6.33] what was pulled becomes part of the history with the parent’s 
   const left = await commitLeftovers(parent.checkout, AGENT);
   expect(world.home.git('log', '-1', '--format=%P', left.tip)).toBe(`${own} ${tip}`);
   expect(await commitLeftovers(parent.checkout, AGENT)).toMatchObject({ tip: left.tip, committed: false });
+});
+
+test('[WKT6.36] another checkout of the same name inherits nothing, and the parent keeps what it had pulled', async () => {
+  using world = await makeWorld({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
+  const parent = await world.checkout('parent');
+  const first = await world.checkout('child');
+  const tip = first.commit({ 'a.txt': 'first\n' });
+  await pull(first.checkout, parent.checkout);
+  await forgetCheckout(world.repository, first.checkout.name);
+  const second = await world.checkout('other');
+  second.commit({ 'b.txt': 'second\n' });
+  const namesake = { ...second.checkout, name: first.checkout.name };
+  expect(await pull(namesake, parent.checkout)).toMatchObject({ merged: true, files: [{ path: 'b.txt' }] });
+  expect(read(parent, 'a.txt')).toBe('first\n');
+  const left = await commitLeftovers(parent.checkout, AGENT);
+  expect(world.home.git('log', '-1', '--format=%P', left.tip).split(' ')).toContain(tip);
+  await forgetCheckout(world.repository, parent.checkout.name);
+  expect(world.home.git('for-each-ref', 'refs/reveille/pulled')).toBe('');
 });
 
 test('[WKT7.12] what a checkpoint held of the parent does not come back as the child’s, nor into the history', async () => {
