@@ -114,7 +114,10 @@ test('a wide frame tells state, how long, why and which attempt', () => {
 });
 
 test('a summary fits a narrow terminal', () => {
-  const lines = drawSummary(picture(), null, 60, plain);
+  const history = [
+    '* 0123456 a subject that is far too long for such a narrow terminal as this one (somebody)',
+  ];
+  const lines = drawSummary({ ...picture(), history }, null, 60, plain);
   expect(Math.max(...lines.map(width))).toBeLessThanOrEqual(60);
 });
 

@@ -1,8 +1,8 @@
 /**
  * What runs first inside the sandbox and then becomes the command: it closes every descriptor it was handed but the
  * three, cuts off this machine's abstract sockets, listens where the doors are to be found, and gives variables that act
- * early (env.ts) their names back. It is Perl because
- * Perl is there wherever git is, starts in 2 ms (Node: 40 ms, for every command), and can make system calls.
+ * early (env.ts) their names back. It is Perl because Perl is there wherever git is, starts in 2 ms (Node: 40 ms, for
+ * every command), and can make system calls.
  *
  * Arguments: `1` to cut off abstract sockets or `0`; `port=socket,port=socket…` or ``; then the command.
  * Numbers: 444 and 446 are landlock_create_ruleset and landlock_restrict_self on every architecture; 1 is

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { ReveilleError } from '@reveille/protocol';
 import { bwrapArgv, type Host } from './argv.ts';
 import { bootstrapped } from './bootstrap.ts';
 import { limitsOf } from './plan.ts';
@@ -30,7 +31,7 @@ export interface Found extends Probe {
   readonly bubblewrap: Bubblewrap | null;
 }
 
-const TRIAL_MS = 20_000;
+const TRIAL_MS = 60_000;
 
 const found = new Map<string, Promise<Found>>();
 
@@ -38,6 +39,8 @@ const found = new Map<string, Promise<Found>>();
 export async function findSandbox(path = process.env['PATH'] ?? ''): Promise<Found> {
   const known = found.get(path) ?? look(path);
   found.set(path, known);
+  // An answer is kept, a failure to find out is not.
+  known.catch(() => found.delete(path));
   return known;
 }
 
@@ -121,7 +124,14 @@ async function tryOut({ host, perl, sharesNetwork, scope }: Trial): Promise<Fini
     env: {},
   };
   const argv = bwrapArgv(host, { ...plan, sharesNetwork, limits: limitsOf({}, hardOpenFiles()) }, inner);
-  return runProcess({ argv, env: { PERL_BADLANG: '0' }, cwd: '/', status: true }, { timeoutMs: TRIAL_MS });
+  const start = { argv, env: { PERL_BADLANG: '0' }, cwd: '/', status: true };
+  const trial = await runProcess(start, { timeoutMs: TRIAL_MS });
+  // A machine that is too busy to tell is not one without a sandbox.
+  if (trial.ended === null) return trial;
+  throw new ReveilleError(
+    'sandbox_missing',
+    `${host.bwrap} did not start anything within ${TRIAL_MS / 1_000} s.`,
+  );
 }
 
 async function ask(argv: readonly string[]): Promise<string> {
