@@ -1,4 +1,4 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout } from '../checkout.ts';
@@ -6,6 +6,7 @@ import type { FoundRepository } from '../repository.ts';
 import { makeAgentGit, makeOwnGitDir, type Author } from './agent-git.ts';
 import { claimName, undoClaim, type Claim } from './claim.ts';
 import { workspaceError } from './failures.ts';
+import { makeFolder } from './files.ts';
 import { copyIgnored } from './ignored.ts';
 import { layoutOf, ownGitDirOf, roomOf, treeOf } from './layout.ts';
 import { lookAtCheckout } from './look.ts';
@@ -49,16 +50,17 @@ export async function createCheckout(
   repository: FoundRepository,
   spec: CheckoutSpec,
 ): Promise<CreatedCheckout> {
+  const doing = `Making the worktree of ${spec.task.slice(0, 100) || spec.id}`;
   try {
-    await mkdir(layoutOf(repository).ours, { recursive: true });
+    await makeFolder(layoutOf(repository).ours);
     using stage = await openStage(repository);
     const created = await build(repository, spec, stage).catch(async (error: unknown) => {
-      throw await takenBack(repository, stage, error);
+      throw await takenBack(repository, stage, workspaceError(doing, error));
     });
     await rm(stage.path, { recursive: true, force: true });
     return created;
   } catch (error) {
-    throw workspaceError(`Making the worktree of ${spec.task.slice(0, 100) || spec.id}`, error);
+    throw workspaceError(doing, error);
   }
 }
 

@@ -23,12 +23,17 @@ const WORDS: Record<Reason, (error: unknown) => string> = {
   other: (error) => (error instanceof Error ? error.message : String(error)),
 };
 
+// Result codes of SQLite, which keeps our locks; an extended code has its kind in the low byte.
+const [SQLITE_READONLY, SQLITE_FULL, SQLITE_CANTOPEN] = [8, 13, 14];
+
 function reasonOf(error: unknown): Reason {
   const code = codeOf(error);
+  const kind = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
   const words = error instanceof GitError ? error.stderr : '';
-  if (code === 'ENOSPC' || code === 'EDQUOT' || /No space left|quota exceeded/i.test(words))
-    return 'disk_full';
-  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM') return 'read_only';
+  if (code === 'ENOSPC' || code === 'EDQUOT' || kind === SQLITE_FULL) return 'disk_full';
+  if (/No space left|quota exceeded/i.test(words)) return 'disk_full';
+  if (['EROFS', 'EACCES', 'EPERM'].includes(code) || [SQLITE_READONLY, SQLITE_CANTOPEN].includes(kind))
+    return 'read_only';
   if (/Read-only file system|Permission denied/i.test(words)) return 'read_only';
   return error instanceof GitError ? 'git' : 'other';
 }

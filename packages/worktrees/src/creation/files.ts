@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { codeOf } from './failures.ts';
 
 /** Written whole or not at all: what is read is never half of it. */
@@ -8,6 +9,18 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   const fresh = `${path}.${randomBytes(4).toString('hex')}`;
   await writeFile(fresh, text);
   await rename(fresh, path);
+}
+
+/** With all it lies in. Step by step: a recursive `mkdir` says of a read-only disk that there is no such folder. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) !== 'ENOENT' || path === dirname(path)) throw error;
+    await makeFolder(dirname(path));
+    await makeFolder(path);
+  }
 }
 
 /** Null if there is none. */

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { git, GitError } from '../git/git.ts';
 import type { FoundRepository } from '../repository.ts';
 import { workspaceError } from './failures.ts';
+import { makeFolder } from './files.ts';
 import { makeGitDir } from './git-dirs.ts';
 import { layoutOf } from './layout.ts';
 import { tryLock } from './lock.ts';
@@ -32,7 +33,7 @@ export interface FillSpec {
  */
 export async function fillPool(repository: FoundRepository, spec: FillSpec): Promise<void> {
   try {
-    await mkdir(layoutOf(repository).ours, { recursive: true });
+    await makeFolder(layoutOf(repository).ours);
     using filler = tryLock(layoutOf(repository).fillerLock);
     if (!filler) return;
     const ready = await tidy(repository, spec.settings.pool);

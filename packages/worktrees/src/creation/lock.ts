@@ -17,7 +17,8 @@ const [SHORTEST_WAIT_MS, LONGEST_WAIT_MS] = [2, 25];
 export function tryLock(path: string): Held | null {
   const db = new DatabaseSync(path);
   try {
-    db.exec('BEGIN EXCLUSIVE');
+    // An empty file has no first page, and the journal for it would be a file of its own.
+    db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
     if (isBusy(error)) return null;

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Repository } from '../checkout.ts';
+import { makeFolder } from './files.ts';
 import { layoutOf } from './layout.ts';
 import { tryLock, type Held } from './lock.ts';
 
@@ -23,7 +24,7 @@ export const newId = (): string => randomBytes(8).toString('hex');
 
 export async function openStage(repository: Repository): Promise<Stage> {
   const { stages } = layoutOf(repository);
-  await mkdir(stages, { recursive: true });
+  await makeFolder(stages);
   for (;;) {
     const id = newId();
     const path = join(stages, id);

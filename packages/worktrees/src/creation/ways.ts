@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { git, GitError } from '../git/git.ts';
 import type { FoundRepository } from '../repository.ts';
@@ -67,14 +67,8 @@ export async function checkOut(filling: Filling): Promise<Filled> {
  * Brings a tree that nobody else touches to the commit. Files that are the same stay as they are and are not looked
  * at, so it costs what has changed.
  */
-export async function moveTo({
-  stage,
-  ownGitDir,
-  indexFile,
-  commit,
-  background = false,
-  signal,
-}: Filling): Promise<void> {
+export async function moveTo(filling: Filling): Promise<void> {
+  const { stage, ownGitDir, indexFile, commit, background = false, signal } = filling;
   await git({
     gitDir: ownGitDir,
     workTree: stage.tree,
@@ -83,5 +77,24 @@ export async function moveTo({
     args: ['-c', `checkout.workers=${availableParallelism()}`, 'read-tree', '-m', '-u', commit],
     background,
     ...(signal ? { signal } : {}),
+  }).catch(async (error: unknown) => {
+    throw (await isOutOfSpace(filling, error)) ? outOfSpace(error) : error;
   });
 }
+
+/** Of a file that it could not write, git does not say why: whether all of them would fit has to do. */
+async function isOutOfSpace({ stage, ownGitDir, commit }: Filling, error: unknown): Promise<boolean> {
+  if (!(error instanceof GitError) || !/unable to (write|create)/i.test(error.stderr)) return false;
+  const { stdout } = await git({
+    gitDir: ownGitDir,
+    args: ['ls-tree', '-r', '--format=%(objectsize)', commit],
+  });
+  const needed = stdout.split('\n').reduce((sum, size) => sum + (Number(size) || 0), 0);
+  const { bavail, bsize, files, ffree } = await statfs(stage.path);
+  return bavail * bsize < needed || (files > 0 && ffree === 0);
+}
+
+const outOfSpace = (cause: unknown): Error =>
+  Object.assign(new Error('There is no space left for the files of the commit.', { cause }), {
+    code: 'ENOSPC',
+  });

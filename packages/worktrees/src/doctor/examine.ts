@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { isReveilleError } from '@reveille/protocol';
 import { checkGitVersion } from '../git/version.ts';
 import { findRepository } from '../repository.ts';
+import { canLimit } from '../sandbox/bootstrap.ts';
 import { findSandbox, type Found } from '../sandbox/probe.ts';
 import { tryFileSystem } from './files.ts';
 import { tryEverything, type Tried } from './matrix.ts';
@@ -124,8 +125,8 @@ function sandboxFindings(found: Found): Finding[] {
     first,
     part(
       'limits of processes, memory and files',
-      bubblewrap.host.prlimit !== null,
-      'Install util-linux (prlimit): without it nothing stops a fork bomb.',
+      canLimit(bubblewrap),
+      'Install Perl or util-linux (prlimit): without them nothing stops a fork bomb.',
     ),
     part(
       'nested user namespaces closed',
@@ -161,7 +162,7 @@ const part = (name: string, has: boolean, advice: string): Finding => ({
 
 const GAPS = {
   root: 'Root is not held to a number of processes: run Reveille as another user.',
-  'no limits': 'Install util-linux (prlimit).',
+  'no limits': 'Install Perl or util-linux (prlimit).',
   'no scope': 'Needs Linux 6.12 and Perl.',
 } as const;
 

@@ -1,3 +1,4 @@
+import { canLimit } from '../sandbox/bootstrap.ts';
 import { findSandbox, type Found } from '../sandbox/probe.ts';
 import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { ALLOWED, type Allowed } from './allowed.ts';
@@ -77,7 +78,7 @@ function isGap(gap: Gap, { bubblewrap }: Pick<Found, 'bubblewrap'>): boolean {
     case 'root':
       return process.getuid?.() === 0;
     case 'no limits':
-      return bubblewrap?.host.prlimit === null;
+      return bubblewrap !== null && !canLimit(bubblewrap);
     case 'no scope':
       return bubblewrap?.canScope === false;
     default:

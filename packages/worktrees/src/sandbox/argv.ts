@@ -1,5 +1,3 @@
-import type { Limits } from './confinement.ts';
-
 /** One thing that is at a place inside. Everything that is not there by one of these does not exist. */
 export type Mount =
   | { readonly kind: 'read' | 'write'; readonly at: string; readonly from: string }
@@ -13,8 +11,6 @@ export interface Host {
   /** Options that older versions lack. */
   readonly canSize: boolean;
   readonly canDisableUserns: boolean;
-  /** Limits of what a process can be given; null: none can be set. */
-  readonly prlimit: string | null;
   /** What of `/proc` is read-only. */
   readonly proc: readonly Mount[];
   readonly root: boolean;
@@ -30,7 +26,6 @@ export interface Plan {
   readonly cwd: string;
   readonly sharesNetwork: boolean;
   readonly nested: boolean;
-  readonly limits: Limits;
   /** Variables that would change bubblewrap itself if it had them. The others it is started with, and hands on. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -39,7 +34,7 @@ export interface Plan {
 const EMPTY_BYTES = 2 * 1024 ** 3;
 
 /**
- * The whole command line. `inner` runs with these limits; nothing is left of our namespaces but, if it is shared, the
+ * The whole command line. Nothing is left of our namespaces but, if it is shared, the
  * network. Every process gets a session of its own, so it has no terminal to push keys into.
  *
  * Secrets are not in it: anybody on the machine can read a command line.
@@ -74,7 +69,6 @@ export function bwrapArgv(host: Host, plan: Plan, inner: readonly string[]): str
     '--chdir',
     plan.cwd,
     '--',
-    ...limited(host.prlimit, plan.limits),
     ...inner,
   ];
 }
@@ -127,18 +121,4 @@ function mountArg(host: Host, mount: Mount): string[] {
     default:
       return mount satisfies never;
   }
-}
-
-/** Set inside, where `processes` counts those of this sandbox alone. */
-function limited(prlimit: string | null, limits: Limits): string[] {
-  if (prlimit === null) return [];
-  return [
-    prlimit,
-    '--core=0',
-    `--nproc=${limits.processes}`,
-    `--data=${limits.memoryBytes}`,
-    `--fsize=${limits.fileBytes}`,
-    `--nofile=${limits.openFiles}`,
-    '--',
-  ];
 }

@@ -1,10 +1,13 @@
+import type { Limits } from './confinement.ts';
+
 /**
  * What runs first inside the sandbox and then becomes the command: it closes every descriptor it was handed but the
- * three, cuts off this machine's abstract sockets, listens where the doors are to be found, and gives variables that act
- * early (env.ts) their names back. It is Perl because Perl is there wherever git is, starts in 2 ms (Node: 40 ms, for
- * every command), and can make system calls.
+ * three, sets the limits, cuts off this machine's abstract sockets, listens where the doors are to be found, and gives
+ * variables that act early (env.ts) their names back. It is Perl because Perl is there wherever git is, starts in 2 ms
+ * (Node: 40 ms, for every command), and can make system calls.
  *
- * Arguments: `1` to cut off abstract sockets or `0`; `port=socket,port=socket…` or ``; then the command.
+ * Arguments: `1` to cut off abstract sockets or `0`; `call:resource=value,resource=value…` or ``;
+ * `port=socket,port=socket…` or ``; then the command.
  * Numbers: 444 and 446 are landlock_create_ruleset and landlock_restrict_self on every architecture; 1 is
  * LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (Linux 6.12); AF_UNIX 1, AF_INET 2, SOCK_STREAM 1.
  *
@@ -13,11 +16,17 @@
  * sandbox.
  */
 const PERL = String.raw`
-my ($scope, $doors) = (shift, shift);
+my ($scope, $limits, $doors) = (shift, shift, shift);
 sub fail { print STDERR "reveille: $_[0]: $!\n"; exit 126 }
 opendir(my $dir, "/proc/self/fd") or fail("descriptors");
 for my $n (grep { /^\d+$/ && $_ > 2 } readdir $dir) { next if $n == fileno $dir; open(my $h, "<&=", $n) and close $h }
 closedir $dir;
+my ($call, $each) = split /:/, $limits;
+for (split /,/, $each) {
+  my ($resource, $value) = split /=/;
+  my $both = pack("Q2", $value, $value);
+  fail("limit $resource") if syscall($call + 0, 0, $resource + 0, $both, 0) != 0;
+}
 if ($scope) {
   my $attr = pack("Q3", 0, 0, 1);
   my $rules = syscall(444, $attr, 24, 0);
@@ -114,16 +123,55 @@ Promise.all(listening).then(() => {
 
 export interface Bootstrap {
   readonly perl: string | null;
+  /** A program that sets limits, for where Perl cannot. */
+  readonly prlimit: string | null;
   readonly node: string;
-  /** Whether this kernel can cut off abstract sockets, and whether they must be. */
+  readonly limits: Limits;
+  /** Whether abstract sockets are to be cut off. */
   readonly scope: boolean;
   /** Port inside → socket inside. */
   readonly doors: readonly (readonly [port: number, socket: string])[];
 }
 
+/** The system call prlimit64, which has a number of its own on older architectures. */
+const PRLIMIT64: Partial<Record<NodeJS.Architecture, number>> = {
+  x64: 302,
+  arm64: 261,
+  riscv64: 261,
+  s390x: 334,
+};
+
+/** Whether limits can be set at all. */
+export function canLimit({ perl, prlimit }: Pick<Bootstrap, 'perl' | 'prlimit'>): boolean {
+  return prlimit !== null || (perl !== null && process.arch in PRLIMIT64);
+}
+
 /** The command with its bootstrap in front of it. */
-export function bootstrapped(command: readonly string[], { perl, node, scope, doors }: Bootstrap): string[] {
+export function bootstrapped(command: readonly string[], bootstrap: Bootstrap): string[] {
+  const { perl, prlimit, node, limits, scope, doors } = bootstrap;
+  const call = perl === null ? undefined : PRLIMIT64[process.arch];
   const list = doors.map(([port, socket]) => `${port}=${socket}`).join(',');
-  if (perl !== null) return [perl, '-e', PERL, scope ? '1' : '0', list, ...command];
-  return doors.length === 0 ? [...command] : [node, '-e', NODE, list, ...command];
+  return [
+    ...(call === undefined && prlimit !== null ? [prlimit, ...limitOptions(limits), '--'] : []),
+    ...(perl === null
+      ? []
+      : [perl, '-e', PERL, scope ? '1' : '0', call === undefined ? '' : limitCalls(call, limits), list]),
+    ...(perl === null && doors.length > 0 ? [node, '-e', NODE, list] : []),
+    ...command,
+  ];
+}
+
+/** RLIMIT_CORE, NPROC, DATA, FSIZE, NOFILE. */
+function limitCalls(call: number, { processes, memoryBytes, fileBytes, openFiles }: Limits): string {
+  return `${call}:4=0,6=${processes},2=${memoryBytes},1=${fileBytes},7=${openFiles}`;
+}
+
+function limitOptions({ processes, memoryBytes, fileBytes, openFiles }: Limits): string[] {
+  return [
+    '--core=0',
+    `--nproc=${processes}`,
+    `--data=${memoryBytes}`,
+    `--fsize=${fileBytes}`,
+    `--nofile=${openFiles}`,
+  ];
 }

@@ -21,9 +21,12 @@ interface Open {
   users: number;
 }
 
+/** How many doors stay open though nobody uses them: the next command mostly wants the same ones. */
+const KEPT = 4;
+
 /**
- * The doors that are in use, each once however many sandboxes use it, and gone with the last of them. They are in a
- * folder only we can enter.
+ * The doors of all sandboxes, each once however many use it. Those that nobody uses are shut but for the last few. They
+ * are in a folder only we can enter.
  */
 export class Doors {
   readonly #open = new Map<string, Open>();
@@ -39,20 +42,29 @@ export class Doors {
 
   async take(beyond: Beyond): Promise<Door & { readonly release: () => Promise<void> }> {
     const key = JSON.stringify(beyond);
-    const open = this.#open.get(key) ?? this.#make(key, beyond);
+    const open = this.#open.get(key) ?? this.#make(beyond);
+    // The one used last is the last in the map.
+    this.#open.delete(key);
+    this.#open.set(key, open);
     open.users++;
     let released = false;
     const release = async (): Promise<void> => {
       if (released) return;
       released = true;
-      if (--open.users === 0) await this.#shut(key, open);
+      open.users--;
+      await this.#shutIdle();
     };
     try {
       return { ...(await open.door), release };
     } catch (error) {
-      await release();
+      await this.#shut(key, open);
       throw error;
     }
+  }
+
+  async #shutIdle(): Promise<void> {
+    const idle = [...this.#open].filter(([, open]) => open.users === 0);
+    await Promise.all(idle.slice(0, -KEPT).map(async ([key, open]) => this.#shut(key, open)));
   }
 
   async close(): Promise<void> {
@@ -61,7 +73,7 @@ export class Doors {
     this.#folder = undefined;
   }
 
-  #make(key: string, beyond: Beyond): Open {
+  #make(beyond: Beyond): Open {
     const server =
       'port' in beyond ? createRelay(beyond.port) : createProxy(this.#proxyOptions(beyond.hosts));
     const clients = new Set<Socket>();
@@ -69,9 +81,9 @@ export class Doors {
       clients.add(client);
       client.once('close', () => clients.delete(client));
     });
-    const open: Open = { door: this.#listen(server, 'onPort' in beyond), server, clients, users: 0 };
-    this.#open.set(key, open);
-    return open;
+    // Whoever uses it keeps us running; an idle door does not.
+    server.unref();
+    return { door: this.#listen(server, 'onPort' in beyond), server, clients, users: 0 };
   }
 
   #proxyOptions(hosts: readonly string[]): Parameters<typeof createProxy>[0] {

@@ -20,6 +20,7 @@ export interface Bubblewrap {
   readonly host: Host;
   /** Starts the command, without which descriptors are not closed and every door needs a Node. */
   readonly perl: string | null;
+  readonly prlimit: string | null;
   /** This machine's abstract sockets can be cut off while its network is shared. */
   readonly canScope: boolean;
   /** A network of its own can be made. In some containers it cannot. */
@@ -71,21 +72,22 @@ function seatbelt(): Found {
 async function probeBubblewrap(bwrap: string): Promise<Found> {
   const [version, help] = await Promise.all([ask([bwrap, '--version']), ask([bwrap, '--help'])]);
   const full = describeHost(bwrap, help);
-  const perl = systemProgram('perl');
+  const programs = { perl: systemProgram('perl'), prlimit: systemProgram('prlimit') };
   let said = '';
   // Where bubblewrap is installed setuid it refuses some of what it knows.
   const less = { ...full, canDisableUserns: false };
   for (const host of [full, less, { ...less, canSize: false }]) {
     for (const sharesNetwork of [false, true]) {
-      const trial = await tryOut({ host, perl, sharesNetwork, scope: false });
+      const trial = await tryOut({ host, ...programs, sharesNetwork, scope: false });
       said ||= trial.output.trim();
       if (trial.code !== 0) continue;
       const canScope =
-        perl !== null && (await tryOut({ host, perl, sharesNetwork: true, scope: true })).code === 0;
+        programs.perl !== null &&
+        (await tryOut({ host, ...programs, sharesNetwork: true, scope: true })).code === 0;
       const number = /[\d.]+/.exec(version)?.[0] ?? null;
       const bubblewrap = {
         host,
-        perl,
+        ...programs,
         canScope,
         canUnshareNetwork: !sharesNetwork,
         hardOpenFiles: hardOpenFiles(),
@@ -107,23 +109,18 @@ async function probeBubblewrap(bwrap: string): Promise<Found> {
 interface Trial {
   readonly host: Host;
   readonly perl: string | null;
+  readonly prlimit: string | null;
   readonly sharesNetwork: boolean;
   readonly scope: boolean;
 }
 
 /** With everything that every sandbox gets, so that what works once works always. */
-async function tryOut({ host, perl, sharesNetwork, scope }: Trial): Promise<Finished> {
-  const inner = bootstrapped(['/bin/sh', '-c', ':'], { perl, node: process.execPath, scope, doors: [] });
-  const plan = {
-    system: systemMounts(),
-    mounts: [],
-    home: homedir(),
-    tmp: null,
-    cwd: '/',
-    nested: false,
-    env: {},
-  };
-  const argv = bwrapArgv(host, { ...plan, sharesNetwork, limits: limitsOf({}, hardOpenFiles()) }, inner);
+async function tryOut({ host, perl, prlimit, sharesNetwork, scope }: Trial): Promise<Finished> {
+  const limits = limitsOf({}, hardOpenFiles());
+  const bootstrap = { perl, prlimit, node: process.execPath, limits, scope, doors: [] };
+  const places = { system: systemMounts(), mounts: [], home: homedir(), tmp: null, cwd: '/' };
+  const plan = { ...places, sharesNetwork, nested: false, env: {} };
+  const argv = bwrapArgv(host, plan, bootstrapped(['/bin/sh', '-c', ':'], bootstrap));
   const start = { argv, env: { PERL_BADLANG: '0' }, cwd: '/', status: true };
   const trial = await runProcess(start, { timeoutMs: TRIAL_MS });
   // A machine that is too busy to tell is not one without a sandbox.
@@ -144,7 +141,6 @@ function describeHost(bwrap: string, help: string): Host {
     bwrap,
     canSize: help.includes('--size '),
     canDisableUserns: help.includes('--disable-userns '),
-    prlimit: systemProgram('prlimit'),
     proc: procMounts(root),
     root,
   };

@@ -91,8 +91,8 @@ function secretsIn(folder: string, levels: number): Secret[] {
   return entriesOf(folder).flatMap((entry): Secret[] => {
     const path = join(folder, entry.name);
     if (entry.isSymbolicLink() || !may(constants.R_OK, path)) return [];
-    const { mode } = lstatSync(path);
-    if (!entry.isDirectory()) return mode & 0o004 ? [] : [{ path, folder: false }];
+    const { mode, size } = lstatSync(path);
+    if (!entry.isDirectory()) return mode & 0o004 || size === 0 ? [] : [{ path, folder: false }];
     return (mode & 0o005) === 0o005 ? secretsIn(path, levels - 1) : [{ path, folder: true }];
   });
 }
@@ -136,13 +136,19 @@ function nodeFolders(node: string): string[] {
   return [folder, join(dirname(folder), 'lib', 'node_modules')].filter((path) => existsSync(path));
 }
 
-/** What root can write there by its user id alone, with no capability. */
+/** Where root may be able to write by its user id alone, with no capability. */
 const ROOT_WRITES = ['sysrq-trigger', 'fs', 'scsi', 'acpi'];
+
+function isWritable(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (!stat?.isDirectory()) return stat !== undefined && (stat.mode & 0o200) !== 0;
+  return entriesOf(path).some(({ name }) => isWritable(join(path, name)));
+}
 
 /** Of `/proc` what is made read-only: the settings of the kernel, of which some are anybody's in namespaces of their own. */
 export function procMounts(root: boolean): Mount[] {
-  const paths = ['sys', ...(root ? ROOT_WRITES : [])].map((name) => join('/proc', name));
-  return paths.filter((path) => existsSync(path)).map((path) => ({ kind: 'read', at: path, from: path }));
+  const others = root ? ROOT_WRITES.map((name) => join('/proc', name)).filter(isWritable) : [];
+  return ['/proc/sys', ...others].map((path) => ({ kind: 'read', at: path, from: path }));
 }
 
 /** A program of the system itself, so not one that somebody put in front of it on the path. */

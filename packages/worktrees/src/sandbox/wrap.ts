@@ -38,7 +38,7 @@ export async function wrapInBubblewrap(
   bubblewrap: Bubblewrap,
   { confinement, env, home, doors }: Surroundings,
 ): Promise<Wrapped> {
-  const { host, perl, canScope, canUnshareNetwork, hardOpenFiles } = bubblewrap;
+  const { host, perl, prlimit, canScope, canUnshareNetwork, hardOpenFiles } = bubblewrap;
   const sharesNetwork = confinement.network.kind === 'on';
   if (!sharesNetwork && !canUnshareNetwork)
     throw new ReveilleError(
@@ -63,12 +63,13 @@ export async function wrapInBubblewrap(
     cwd: confinement.checkout.path,
     sharesNetwork,
     nested: confinement.nested ?? false,
-    limits: limitsOf(confinement.limits, hardOpenFiles),
     env: told,
   };
+  const limits = limitsOf(confinement.limits, hardOpenFiles);
   const ways = sharesNetwork ? NO_WAYS : await openWays(confinement, doors);
   const scope = sharesNetwork && canScope;
-  const inner = bootstrapped(command, { perl, node: process.execPath, scope, doors: ways.doors });
+  const bootstrap = { perl, prlimit, node: process.execPath, limits, scope, doors: ways.doors };
+  const inner = bootstrapped(command, bootstrap);
   const argv = bwrapArgv(host, { ...plan, mounts: [...mounts, ...ways.mounts] }, inner);
   return { argv, env: started, cwd: '/', dispose: ways.release };
 }

@@ -6,6 +6,7 @@ import { orNull } from '../creation/files.ts';
 import { git } from '../git/git.ts';
 import { readSettings } from './audit-settings.ts';
 import type { HomeRepository } from './home.ts';
+import { copyIndex } from './index-file.ts';
 import { readRefs } from './refs.ts';
 import { withRepository, type Scratch } from './scratch.ts';
 
@@ -113,7 +114,7 @@ async function strayFiles(scratch: Scratch, repository: HomeRepository): Promise
   const headDir = headDirOf(repository);
   for (const name of (await readdir(headDir)).filter((file) => file.startsWith('sharedindex.')))
     await copyFile(join(headDir, name), join(scratch.gitDir, name));
-  await orNull(copyFile(join(headDir, 'index'), scratch.index));
+  await orNull(copyIndex(join(headDir, 'index'), scratch.index));
   const exclude = join(repository.gitDir, 'info', 'exclude');
   const { stdout } = await scratch.git({
     args: [

@@ -24,7 +24,8 @@ export type Entry =
 export interface EntrySpec {
   /** Commits or trees that are wanted with all they need. */
   readonly tips: readonly string[];
-  /** What the person's repository has, with all it needs. */
+  /** What the person's repository has, with all it needs. Only what is beneath these trees, or these commits' trees if
+   * the tips are commits, is left out: name the trees too where a tip is a tree. */
   readonly known: readonly string[];
   /** The objects are there already (linked worktrees) and are only checked. */
   readonly checkOnly?: boolean;
@@ -109,6 +110,7 @@ async function packAndCheck(scratch: Scratch, objects: string): Promise<Quaranti
     '-q',
     '--delta-base-offset',
     '--threads=1',
+    '--window=5',
     '--window-memory=64m',
     join(made, 'pack'),
   ];

@@ -1,11 +1,11 @@
-import { constants } from 'node:fs';
-import { copyFile, link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
 import type { Repository } from '../checkout.ts';
 import { codeOf } from '../creation/failures.ts';
 import { orNull, readJson, writeWhole } from '../creation/files.ts';
 import { git } from '../git/git.ts';
+import { copyIndex, replaceIndex } from './index-file.ts';
 import { commitAt } from './refs.ts';
 
 /** The person's checkout is being moved from one commit to another. */
@@ -68,13 +68,12 @@ export async function settleHome(repository: Repository, folder: string): Promis
 async function moveIndex(folder: string, move: HomeMove): Promise<void> {
   const { root, headDir, from, to } = move;
   const indexFile = join(folder, 'home-index');
-  await copyFile(join(headDir, 'index'), indexFile, constants.COPYFILE_FICLONE);
+  await copyIndex(join(headDir, 'index'), indexFile);
   const place = { gitDir: headDir, workTree: root, indexFile };
   // Done already, by a life that died before it could give the lock back: then it is at the new commit.
   const done = await git({ ...place, args: ['diff-index', '--cached', '--quiet', to], accept: [1] });
   if (done.code === 0) return;
   await git({ ...place, args: ['read-tree', '-i', '-m', from, to] });
   await git({ ...place, args: ['update-index', '-q', '--refresh'], accept: [1] });
-  await copyFile(indexFile, indexAside(move));
-  await rename(indexAside(move), join(headDir, 'index'));
+  await replaceIndex(indexFile, join(headDir, 'index'), indexAside(move));
 }

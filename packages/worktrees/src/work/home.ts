@@ -1,11 +1,12 @@
 import { lstatSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReveilleError, type FileChange, type Pulled } from '@reveille/protocol';
 import type { Repository } from '../checkout.ts';
 import { git, type GitAnswer, type GitCall } from '../git/git.ts';
 import { countChanges } from './counts.ts';
 import { lockHome, settleHome, type HomeMove } from './home-lock.ts';
+import { copyIndex } from './index-file.ts';
 import { concludeLaying, lay } from './lay.ts';
 import { mergeBranches, type MergeSpec } from './merge.ts';
 import { commitAt, moved } from './refs.ts';
@@ -119,7 +120,7 @@ function readAttributes(text: string): string[] {
 
 async function refuseDirty(scratch: Scratch, move: HomeMove): Promise<void> {
   const indexFile = join(scratch.folder, 'status-index');
-  await copyFile(join(move.headDir, 'index'), indexFile);
+  await copyIndex(join(move.headDir, 'index'), indexFile);
   const args = [
     'status',
     '--porcelain',

@@ -1,9 +1,8 @@
-import { constants } from 'node:fs';
-import { copyFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkout } from '../checkout.ts';
 import { commit } from './commits.ts';
 import { oneLine, type Person } from './identity.ts';
+import { replaceIndex } from './index-file.ts';
 import { checkedOut, importInto, type Standpoint } from './import.ts';
 import { pendingPulls, type PendingPulls } from './pulled.ts';
 import { branchRef, isAncestor, moved, treeAt, updateRefs } from './refs.ts';
@@ -106,7 +105,5 @@ async function moveBranch({ scratch, checkout, stand, state }: Commit, tip: stri
 
 /** A linked worktree shares the branch: with the old index, it would show the commit as about to be undone. */
 async function renewIndex(scratch: Scratch, { agentGitDir }: Checkout): Promise<void> {
-  const aside = join(agentGitDir, 'reveille-index');
-  await copyFile(scratch.index, aside, constants.COPYFILE_FICLONE);
-  await rename(aside, join(agentGitDir, 'index'));
+  await replaceIndex(scratch.index, join(agentGitDir, 'index'), join(agentGitDir, 'reveille-index'));
 }

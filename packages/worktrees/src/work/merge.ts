@@ -55,7 +55,10 @@ async function mergeOne(
   if (await isAncestor(repository, tip, other)) return { commit: other };
   const { tree, conflicts } = await mergeCommits(scratch, tip, other);
   if (tree === undefined) return { conflict: { branch, files: conflicts } };
-  const entry = await enter(scratch, { tips: [tree], known: [tip, other] });
+  const entry = await enter(scratch, {
+    tips: [tree],
+    known: [tip, other, `${tip}^{tree}`, `${other}^{tree}`],
+  });
   if (!entry.entered)
     throw new ReveilleError('workspace_failed', `Git refuses the merge of ${branch}: ${entry.problem}`);
   try {

@@ -72,7 +72,11 @@ interface TreeLaying {
   readonly target: string;
 }
 
-export async function layTree(scratch: Scratch, checkout: Checkout, { from, target }: TreeLaying): Promise<void> {
+export async function layTree(
+  scratch: Scratch,
+  checkout: Checkout,
+  { from, target }: TreeLaying,
+): Promise<void> {
   const { repository } = checkout;
   const found = await commitAt(repository, target);
   if (found === null) throw new ReveilleError('not_found', `There is no commit ${target}.`);

@@ -33,14 +33,15 @@ export async function takeState(scratch: Scratch, checkout: Checkout, options: S
       release: async () => undefined,
     };
   }
+  const all = [head, `${head}^{tree}`, ...known];
   const first = await capture(scratch, checkout, { head, patienceMs });
-  const entry = await enter(scratch, { tips: [first.tree], known: [head, ...known] });
+  const entry = await enter(scratch, { tips: [first.tree], known: all });
   if (entry.entered) {
     await first.remember();
     return { ...first, release: entry.release };
   }
   const second = await capture(scratch, checkout, { head, patienceMs, skip: isGitSetting });
-  const again = await enter(scratch, { tips: [second.tree], known: [head, ...known] });
+  const again = await enter(scratch, { tips: [second.tree], known: all });
   if (!again.entered)
     throw new ReveilleError(
       'workspace_failed',

@@ -5,7 +5,6 @@ const host: Host = {
   bwrap: '/usr/bin/bwrap',
   canSize: true,
   canDisableUserns: true,
-  prlimit: '/usr/bin/prlimit',
   proc: [{ kind: 'read', at: '/proc/sys', from: '/proc/sys' }],
   root: false,
 };
@@ -29,7 +28,6 @@ const plan: Plan = {
   cwd: '/p/repo.worktrees/mine',
   sharesNetwork: false,
   nested: false,
-  limits: { processes: 100, memoryBytes: 200, fileBytes: 300, openFiles: 400 },
   env: {},
 };
 
@@ -107,22 +105,6 @@ describe('the command line of bubblewrap', () => {
       has(bwrapArgv({ ...host, root: true }, { ...plan, nested: true }, ['true']), '--ro-bind', '/proc/sys'),
     ).toBe(true);
     expect(bwrapArgv({ ...host, canDisableUserns: false }, plan, ['true'])).not.toContain('--disable-userns');
-  });
-
-  test('[BND2.10] limits are set inside, before the command', () => {
-    const argv = bwrapArgv(host, plan, ['make', 'all']);
-    const tail = [
-      '--core=0',
-      '--nproc=100',
-      '--data=200',
-      '--fsize=300',
-      '--nofile=400',
-      '--',
-      'make',
-      'all',
-    ];
-    expect(argv.slice(argv.indexOf('--'))).toEqual(['--', '/usr/bin/prlimit', ...tail]);
-    expect(bwrapArgv({ ...host, prlimit: null }, plan, ['make']).slice(-2)).toEqual(['--', 'make']);
   });
 
   test('[BND2.10] what is in memory has a size, where bubblewrap can give it one', () => {

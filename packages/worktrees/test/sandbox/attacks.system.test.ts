@@ -165,13 +165,14 @@ const MUTATIONS: readonly Mutation[] = [
   {
     without: 'limits',
     escapes: 'write a file without end',
-    change: (argv) => argv.filter((arg) => !/^--(?:fsize|nproc|data)=/.test(arg)),
-    only: found.bubblewrap?.host.prlimit !== null,
+    change: (argv) => argv.map((arg) => (/^\d+:4=0,/.test(arg) ? '' : arg)),
+    only: found.bubblewrap !== null && found.bubblewrap.perl !== null,
   },
   {
     without: 'a scope for abstract sockets',
     escapes: 'reach an abstract socket with the network on',
-    change: (argv) => mutate(argv, ['1', '', '/bin/sh'], ['0', '', '/bin/sh']),
+    // The first argument of the bootstrap, after its text.
+    change: (argv) => argv.with(argv.indexOf('-e') + 2, '0'),
     only: found.bubblewrap?.canScope ?? false,
   },
 ];

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { readdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { confinementIn, makeScene, RESPONSE, type Scene } from '../../src/doctor/scene.ts';
 import type { Confinement } from '../../src/sandbox/confinement.ts';
@@ -226,20 +227,26 @@ describe.skipIf(!hasSandbox)(`a list of hosts${unlessSkipped}`, () => {
     expect(output).toBe('http://127.0.0.1:3130\n');
   });
 
-  test('[BND2.8] doors are gone when nobody uses them', async () => {
-    await using other = open();
-    const first = await other.wrap(['true'], confinementIn(scene, { loopback: [port] }));
-    const second = await other.wrap(['true'], confinementIn(scene, { loopback: [port] }));
+  test('[BND2.8] doors are shared by those who use them, few are kept for the next, and none after the end', async () => {
+    const other = open();
     const socketsOf = async (): Promise<number> => {
       const folders = (await readdir(scene.folder)).filter((name) => name.startsWith('reveille-doors-'));
-      const all = await Promise.all(folders.map(async (name) => readdir(`${scene.folder}/${name}`)));
+      const all = await Promise.all(folders.map(async (name) => readdir(join(scene.folder, name))));
       return all.flat().length;
     };
-    expect(await socketsOf()).toBe(1);
+    const before = await socketsOf();
+    const take = async (at: number) => other.wrap(['true'], confinementIn(scene, { loopback: [at] }));
+    const [first, second] = [await take(port), await take(port)];
+    expect(await socketsOf()).toBe(before + 1);
+    const many = await Promise.all(Array.from({ length: 12 }, async (_, i) => take(20_000 + i)));
+    expect(await socketsOf()).toBe(before + 13);
+    for (const wrapped of many) await wrapped.dispose();
     await first.dispose();
     await first.dispose();
-    expect(await socketsOf()).toBe(1);
+    // One in use, four kept.
+    expect(await socketsOf()).toBe(before + 5);
     await second.dispose();
-    expect(await socketsOf()).toBe(0);
+    await other.close();
+    expect(await socketsOf()).toBe(before);
   });
 });

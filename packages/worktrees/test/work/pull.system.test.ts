@@ -31,6 +31,17 @@ describe.each(['clone', 'linked'] as const)('%s', (kind) => {
     expect(world.home.git('show', `${point}:one`)).toBe('2');
   });
 
+  test('[WKT7.10] a change is seen that leaves a file as long as it was, in the second of the last look', async () => {
+    using world = await makeWorld();
+    const parent = await world.checkout('parent', { kind });
+    for (let i = 0; i < 5; i += 1) {
+      parent.write({ 'src/b.txt': `${i}\n`, new: String(i) });
+      const point = await checkpoint(parent.checkout);
+      expect(world.home.git('show', `${point}:src/b.txt`)).toBe(String(i));
+      expect(world.home.git('show', `${point}:new`)).toBe(String(i));
+    }
+  });
+
   test('[WKT7.11][WKT6.34] neither checkpoint nor pull in the middle of a merge', async () => {
     using world = await makeWorld();
     const parent = await world.checkout('parent', { kind });

@@ -31,7 +31,8 @@ async function run(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  await once(child.stdout, 'data');
+  const [first] = (await Promise.race([once(child.stdout, 'data'), exited])) as [unknown];
+  if (!Buffer.isBuffer(first)) throw new Error(`${what} could not be started: it ended with ${String(first)}`);
   const begun = performance.now();
   if (kill) {
     await sleep(kill.after);
