@@ -12,4 +12,5 @@ export * from './request.ts';
 export * from './run.ts';
 export * from './session.ts';
 export * from './task.ts';
+export * from './tool-world.ts';
 export * from './work.ts';
