@@ -2,6 +2,7 @@ export * from './agent-type.ts';
 export * from './budget.ts';
 export * from './errors.ts';
 export * from './event.ts';
+export * from './http/index.ts';
 export * from './ids.ts';
 export * from './json-schema.ts';
 export * from './message.ts';
