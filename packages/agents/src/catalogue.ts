@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import type { Agents } from '@reveille/core';
 import type { AgentType } from '@reveille/protocol';
 import type { AgentDefinition, AgentEntry, Problem } from './definition.ts';
@@ -131,10 +132,7 @@ function sorted(found: Discovered): Discovered {
 /** Definitions are kept while their file is the same, so the objects tell. */
 const isSame = (a: Discovered, b: Discovered): boolean =>
   a.entries.length === b.entries.length &&
-  a.problems.length === b.problems.length &&
   a.entries.every(
-    (entry, i) => entry.definition === b.entries[i]?.definition && entry.state === b.entries[i]?.state,
+    (entry, i) => entry.definition === b.entries[i]?.definition && entry.state === b.entries[i].state,
   ) &&
-  a.problems.every(
-    (found, i) => found.path === b.problems[i]?.path && found.message === b.problems[i]?.message,
-  );
+  isDeepStrictEqual(a.problems, b.problems);

@@ -221,6 +221,14 @@ describe('changes', () => {
     expect(at.agents.get('x')?.instructions).toBe('two');
   });
 
+  test('[AGT5.8] the same problem in another line is seen', () => {
+    using at = place();
+    at.write('home/.claude/agents/x.md', '---', 'name: x', 'description: d', 'tools:', '---', 'y');
+    expect(at.agents.problems()).toMatchObject([{ line: 4 }]);
+    at.write('home/.claude/agents/x.md', '---', 'name: x', 'tools:', 'description: d', '---', 'y');
+    expect(at.agents.problems()).toMatchObject([{ line: 3 }]);
+  });
+
   test('[AGT5.8] what did not change is not read again', () => {
     using at = place();
     at.write('home/.claude/agents/x.md', ...simple('x'));
@@ -248,18 +256,31 @@ describe('changes', () => {
       expect(at.agents.names()).toContain('x');
       return;
     }
-    const heard = until(at.agents, () => at.agents.names().includes('x'));
-    at.write('home/.claude/agents/x.md', ...simple('x', 'one'));
-    await heard;
-    const changed = until(at.agents, () => at.agents.get('x')?.instructions === 'two');
-    at.write('home/.claude/agents/x.md', ...simple('x', 'two'));
-    await changed;
-    const gone = until(at.agents, () => !at.agents.names().includes('x'));
-    at.remove('home/.claude');
-    await gone;
-    const back = until(at.agents, () => at.agents.names().includes('x'));
-    at.write('home/.claude/agents/x.md', ...simple('x', 'three'));
-    await back;
+    const text = () => at.agents.get('x')?.instructions;
+    const told = async (holds: () => boolean, act: () => void) => {
+      const heard = until(at.agents, holds);
+      act();
+      await heard;
+      // What was told besides is heard in these turns, so that it does not stand in for what comes next.
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const writing = (words: string) =>
+      told(
+        () => text() === words,
+        () => at.write('home/.claude/agents/x.md', ...simple('x', words)),
+      );
+    const removing = (path: string) =>
+      told(
+        () => text() === undefined,
+        () => at.remove(path),
+      );
+    await writing('one');
+    await writing('two');
+    await removing('home/.claude');
+    await writing('three');
+    // Each folder on the way is another one now; what happens in it must still be heard.
+    await removing('home/.claude/agents');
+    await writing('four');
   });
 
   test('[AGT5.8] after closing nothing is watched, nothing is called, and reading still works', () => {

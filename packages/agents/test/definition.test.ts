@@ -1,13 +1,17 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { TOOL_NAMES, WORKER_TOOLS, allowedTools } from '@reveille/agents';
 import { place, simple } from './place.ts';
 
+const at = place({ builtins: '/nonexistent' });
+afterAll(() => at[Symbol.dispose]());
+
 /** The one definition that a file with these lines makes. */
 function define(path: string, ...lines: string[]) {
-  using at = place({ builtins: '/nonexistent' });
   at.write(path, ...lines);
   const [entry] = at.agents.list();
-  return { definition: entry?.definition, problems: at.agents.problems() };
+  const problems = at.agents.problems();
+  at.remove(path);
+  return { definition: entry?.definition, problems };
 }
 const withTools = (...header: string[]) =>
   define('home/.claude/agents/x.md', '---', 'name: x', 'description: d', ...header, '---', 'Do it.');
@@ -216,11 +220,11 @@ describe('what cannot be used', () => {
   });
 
   test('[AGT5.3] the others load, and the problem names the file', () => {
-    using at = place();
-    const bad = at.write('repository/.claude/agents/bad.md', '---', 'name: [', '---', 'x');
-    at.write('repository/.claude/agents/good.md', ...simple('good'));
-    expect(at.agents.names()).toContain('good');
-    expect(at.agents.problems()).toMatchObject([{ path: bad, severity: 'error' }]);
+    using own = place();
+    const bad = own.write('repository/.claude/agents/bad.md', '---', 'name: [', '---', 'x');
+    own.write('repository/.claude/agents/good.md', ...simple('good'));
+    expect(own.agents.names()).toContain('good');
+    expect(own.agents.problems()).toMatchObject([{ path: bad, severity: 'error' }]);
   });
 
   test('[AGT5.3] a front matter without end in length or depth is not even parsed', () => {
@@ -357,6 +361,7 @@ describe('tools', () => {
     ['tools: [read_file, github/*]', false],
     ['model: sonnet', false],
     ['permissionMode: plan', true],
+    ["permissionMode: plan\ntools: ['*', github/*]", false],
     ['disallowedTools: Write, Edit, Bash', false],
     ['disallowedTools: [edit, execute, a2a_pull_subtask_changes]', true],
   ] as const)('[AGT4.3] %s: read-only is %s', ([header, readOnly]) => {
