@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOOL_NAMES, WORKER_TOOLS, agentFileName, agentTemplate, allowedTools } from '@reveille/agents';
 import { parseAgentType } from '@reveille/protocol';
-import { place, simple } from './place.ts';
+import { place, simple, type Place } from './place.ts';
 
 const EIGHT = ['agent', 'architect', 'coder', 'orchestrator', 'product', 'researcher', 'reviewer', 'tester'];
 
 describe('the built-in definitions', () => {
-  const at = place();
+  let at: Place;
+  beforeAll(() => {
+    at = place();
+  });
   afterAll(() => at[Symbol.dispose]());
 
   test('[AGT6.1] there are eight, and they load without a remark', () => {

@@ -1,8 +1,11 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOOL_NAMES, WORKER_TOOLS, allowedTools } from '@reveille/agents';
-import { place, simple } from './place.ts';
+import { place, simple, type Place } from './place.ts';
 
-const at = place({ builtins: '/nonexistent' });
+let at: Place;
+beforeAll(() => {
+  at = place({ builtins: '/nonexistent' });
+});
 afterAll(() => at[Symbol.dispose]());
 
 /** The one definition that a file with these lines makes. */

@@ -1,8 +1,11 @@
-import { afterAll, describe, expect, test } from 'vitest';
-import { place, simple } from './place.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { place, simple, type Place } from './place.ts';
 
 describe('which specialist', () => {
-  const built = place();
+  let built: Place;
+  beforeAll(() => {
+    built = place();
+  });
   afterAll(() => built[Symbol.dispose]());
 
   test.for([
