@@ -22,8 +22,13 @@ const DELEGATING = [
   'a2a_subtask_diff',
   'a2a_discard_subtask',
 ] as const;
-/** What every worker needs, whatever its definition says (AGT4). */
-export const WORKER_TOOLS = ['a2a_subtask_complete', 'a2a_notify_parent', 'a2a_check_updates'] as const;
+/** What every worker needs, whatever its definition says (AGT4); the last gives the rest of an output that was cut. */
+export const WORKER_TOOLS = [
+  'a2a_subtask_complete',
+  'a2a_notify_parent',
+  'a2a_check_updates',
+  'read_more',
+] as const;
 const ORCHESTRATING = [
   'orchestrator_save_plan',
   'orchestrator_add_plan_task',
