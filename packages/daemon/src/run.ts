@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { isReveilleError } from '@reveille/protocol';
 import { loadConfig } from './config/load.ts';
 import { startDaemon, type Daemon } from './daemon.ts';
@@ -14,6 +15,8 @@ export async function run(place: Place, args: readonly string[]): Promise<number
     watchForDefects(log);
     const daemon = await startDaemon({ place, config, log });
     obeySignals(daemon, log);
+    // Now, because one that is killed has no later.
+    flushCompileCache();
     await daemon.done;
     return 0;
   } catch (error) {

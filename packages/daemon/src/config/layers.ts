@@ -30,6 +30,16 @@ export function readText(path: string): string | ConfigProblem | undefined {
 }
 
 export function yamlLayer(path: string, text: string): Read {
+  try {
+    return parsedLayer(path, text);
+  } catch (error) {
+    // The parser's own defences: aliases that multiply, nesting without end.
+    const problem = error instanceof Error ? error.message : String(error);
+    return { layers: [], problems: [{ source: path, line: 1, column: 1, at: '', problem }] };
+  }
+}
+
+function parsedLayer(path: string, text: string): Read {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const at = (offset: number): { line: number; column: number } => {

@@ -11,7 +11,6 @@ import type { Place } from '../place/folder.ts';
 import { findLock, urlOf, type Lock } from '../place/lock-file.ts';
 import { processIdentity } from '../place/process-identity.ts';
 
-const PROBE_MS = 5_000;
 const LOOK_MS = 20;
 
 /**
@@ -23,7 +22,7 @@ export async function findDaemon(place: Place, deadline: number): Promise<Endpoi
   if (found.state !== 'live') return null;
   const { lock, exposed } = found;
   checkProtocol(lock);
-  const state = await probe(lock);
+  const state = await probe(lock, deadline);
   if (state === 'running') return exposed ? await renewToken(place, lock) : endpointOf(lock);
   // It is about to end, or to be overtaken by a new one.
   if (state === 'stopping') await untilGone(lock, deadline);
@@ -41,9 +40,9 @@ function checkProtocol({ protocol, version, pid }: Lock): void {
   throw new ReveilleError('version_mismatch', words, { data: { daemon: protocol, client: HTTP_PROTOCOL } });
 }
 
-async function probe(lock: Lock): Promise<'running' | 'stopping' | 'silent'> {
+async function probe(lock: Lock, deadline: number): Promise<'running' | 'stopping' | 'silent'> {
   try {
-    const signal = AbortSignal.timeout(PROBE_MS);
+    const signal = AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())));
     return (await createClient(endpointOf(lock)).health({ signal })).state;
   } catch (error) {
     // It died or rotated its token in this moment: whoever asks looks again.

@@ -34,12 +34,23 @@ export async function serveOperation(exchange: Exchange, call: OperationCall): P
   await checkCounts(engine, caller, name);
   const body = await readJson(exchange.request, large ? limits.largeBodyBytes : limits.bodyBytes);
   const args = parseArguments(name, body);
-  const given = new AbortController();
-  exchange.response.once('close', () => given.abort());
-  if (exchange.response.destroyed) given.abort();
-  const made = invoke(engine, caller, name, waits ? withSignal(args, given.signal) : args);
-  if (TAKE_MAIL.has(name)) takeBackIfLost(exchange, engine, caller);
-  await answerLater(exchange, waits ? made : within(limits.answerMs, made), limits);
+  const gone = goneSignal(exchange);
+  const made = invoke(engine, caller, name, waits ? withSignal(args, gone) : args);
+  const safe = TAKE_MAIL.has(name) ? takingBack(exchange, { engine, caller, gone }, made) : made;
+  await answerLater(exchange, waits ? safe : within(limits.answerMs, safe), limits);
+}
+
+/** Aborted as soon as the caller is known to be gone: when its side ends, which is before the connection is closed. */
+function goneSignal({ request: { socket }, response }: Exchange): AbortSignal {
+  const gone = new AbortController();
+  const abort = (): void => gone.abort();
+  socket.once('end', abort);
+  response.once('close', () => {
+    socket.off('end', abort);
+    abort();
+  });
+  if (response.destroyed || socket.readableEnded) abort();
+  return gone.signal;
 }
 
 /** The names come from the table, whose type demands exactly those of the interface. */
@@ -53,19 +64,29 @@ function withSignal([input, options]: readonly unknown[], signal: AbortSignal): 
   return [input, { ...(options as object | undefined), signal }];
 }
 
-/** The connection broke before the answer was out: what it held was not received, as far as anybody knows (MBX3). */
-function takeBackIfLost({ response, log, id }: Exchange, engine: Engine, caller: Caller): void {
-  if (caller.kind !== 'session') return;
-  response.once('close', () => {
-    if (response.writableFinished) return;
-    engine.host.disconnected(caller.session).catch((error: unknown) => {
-      log.error('mail of a lost answer could not be queued again', {
-        request: id,
-        session: caller.session,
-        error,
-      });
-    });
-  });
+interface Taking {
+  readonly engine: Engine;
+  readonly caller: Caller;
+  readonly gone: AbortSignal;
+}
+
+/** If the answer does not get out, what it holds was not received, as far as anybody knows, and is queued again (MBX3). */
+async function takingBack(exchange: Exchange, taking: Taking, made: Promise<unknown>): Promise<unknown> {
+  const { engine, caller, gone } = taking;
+  const { response, log, id } = exchange;
+  const value = await made;
+  if (caller.kind !== 'session') return value;
+  const takeBack = async (): Promise<void> => {
+    try {
+      await engine.host.disconnected(caller.session);
+    } catch (error) {
+      const data = { request: id, session: caller.session, error };
+      log.error('mail of a lost answer could not be queued again', data);
+    }
+  };
+  if (gone.aborted) await takeBack();
+  else response.once('close', () => void (response.writableFinished ? undefined : takeBack()));
+  return value;
 }
 
 function unknownOperation(name: string): ReveilleError {

@@ -23,7 +23,7 @@ const SECRET_TEXTS: readonly RegExp[] = [
   /\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,4000}/g,
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g,
   /(?<=:\/\/[^\s/:@]{0,200}:)[^\s/@]{1,400}(?=@)/g,
-  /(?<=\b(?:api[_-]?key|token|secret|password|passwd|authorization)["']?\s{0,3}[:=]\s{0,3}["']?)[^\s"',;&]{6,4000}/gi,
+  /(?<=(?:api[_-]?key|token|secret|password|passwd|authorization)["']?\s{0,3}[:=]\s{0,3}["']?)[^\s"',;&]{6,4000}/gi,
 ];
 
 const HIDDEN = '[redacted]';
