@@ -18,7 +18,7 @@ export function parseToolInput(tool: Tool, raw: unknown): unknown {
     throw teach(tool, [{ at: 'input', problem: notAnObject(given) }]);
   const unfit = unfitValues(given);
   if (unfit.length > 0) throw teach(tool, unfit);
-  const parsed = tool.input.safeParse(given);
+  const parsed = tool.input.safeParse(given, { reportInput: true });
   if (parsed.success) return parsed.data;
   throw teach(
     tool,

@@ -6,6 +6,7 @@ import {
   type EventStore,
   type McpServer,
 } from '@modelcontextprotocol/server';
+import { answeredBy } from './answered.ts';
 import type { McpCaller, ServerFor } from './caller.ts';
 
 export interface LegacyOptions {
@@ -53,7 +54,9 @@ export class LegacyLeg {
       if (known.key !== caller.key) return notFound();
       this.#sessions.delete(id);
       this.#sessions.set(id, known);
-      return known.transport.handleRequest(request, { parsedBody: body });
+      const response = await known.transport.handleRequest(request, { parsedBody: body });
+      answeredBy(known.server).hear(body);
+      return response;
     }
     if (request.method === 'POST') {
       if (isInitializeRequest(body)) return this.#open(request, caller, body);

@@ -12,6 +12,7 @@ import { callTool, type ToolResult } from '../call.ts';
 import { isTool, toolNamed, toolsFor } from '../permission.ts';
 import { inputSchema, outputSchema } from '../schema.ts';
 import type { Tool } from '../tool.ts';
+import { answeredBy } from './answered.ts';
 import type { McpCaller, McpOptions } from './caller.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { instructionsFor } from './instructions.ts';
@@ -47,6 +48,7 @@ export function mcpServer(caller: McpCaller, options: McpOptions, connection: st
       connection,
       options,
       client: clientOf(server),
+      answered: answeredBy(mcp),
     };
     const result = await run(call, context);
     const tool = toolsFor(world).find(({ name }) => name === params.name);
@@ -108,12 +110,11 @@ interface Call {
   readonly connection: string | null;
   readonly options: McpOptions;
   readonly client: ReturnType<typeof clientOf>;
+  readonly answered: ReturnType<typeof answeredBy>;
 }
 
-async function run(
-  { name, input, world, connection, options, client }: Call,
-  context: ServerContext,
-): Promise<ToolResult> {
+async function run(wanted: Call, context: ServerContext): Promise<ToolResult> {
+  const { name, input, world, connection, options, client, answered } = wanted;
   const token = context.mcpReq._meta?.progressToken;
   const everyMs = options.progressEveryMs ?? PROGRESS_EVERY_MS;
   using heartbeat = token === undefined ? undefined : new Heartbeat(context, token, everyMs);
@@ -127,8 +128,17 @@ async function run(
     patienceMs: patience(client, token !== undefined),
   };
   const result = await callTool(name, input, call);
-  // Nobody hears this answer: what it holds must come by mail again.
-  if (call.signal.aborted) await world.undelivered?.();
+  const unheard = async (): Promise<void> => {
+    await world.undelivered?.().catch((error: unknown) => {
+      world.log?.('error', 'mail that was not heard could not be given back', { error: String(error) });
+    });
+  };
+  // Nobody hears this answer, or nobody will: what it holds must come by mail again.
+  if (call.signal.aborted) await unheard();
+  else {
+    context.http?.req?.signal.addEventListener('abort', () => void unheard(), { once: true });
+    answered.add(context.mcpReq.id, () => void unheard());
+  }
   return result;
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { answeredBy } from './answered.ts';
 import type { McpCaller, McpOptions } from './caller.ts';
 import { mcpServer } from './server.ts';
 
@@ -31,6 +32,11 @@ export function mcpStdio(caller: McpCaller, options: McpStdioOptions): McpStdio 
     },
     { transport, onerror: (error) => options.onError?.(error) },
   );
+  const { onmessage } = transport;
+  transport.onmessage = (message) => {
+    onmessage?.(message);
+    for (const server of servers) answeredBy(server).hear(message);
+  };
   return {
     toolsChanged() {
       for (const server of servers) if (server.isConnected()) server.sendToolListChanged();

@@ -17,10 +17,14 @@ export function literalMatcher(wanted: Wanted): Matcher {
 /** What a thread may use: a pattern can ask for much memory, too. */
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 } as const;
 
+/** As it is here: the source, or what was made of it. */
+const PROGRAM = import.meta.url.endsWith('.ts')
+  ? new URL('./search-worker.ts', import.meta.url)
+  : new URL('./search-worker.js', import.meta.url);
+
 /** In a thread of its own, which is ended when the signal fires, in the middle of a match if need be. */
 export function regexMatcher(wanted: Wanted, signal: AbortSignal): Matcher {
-  const name = import.meta.url.endsWith('.ts') ? './search-worker.ts' : './search-worker.js';
-  const worker = new Worker(new URL(name, import.meta.url), {
+  const worker = new Worker(PROGRAM, {
     workerData: wanted,
     resourceLimits: LIMITS,
     // Nothing of how this process was started is its business.
