@@ -5,7 +5,6 @@ import { defuse, head } from './fence.ts';
 const NEXT: Partial<Record<ErrorCode, string>> = {
   unknown_agent:
     'Use one of the agents named, or leave agentType out for the general one. a2a_list_agents lists them all.',
-  limit_reached: 'Do the work yourself, or wait until what is open has ended and try again.',
   budget_exhausted: 'Spawn nothing more. Finish with what you have and report it, as partial if need be.',
   stale_caller: 'Stop now. Your run is over, and what you did is kept.',
   wrong_state: 'Look at its state first (a2a_subtask_status), then decide.',

@@ -40,12 +40,16 @@ describe('files', () => {
     }));
 
   test('[TOL2.25] what is not there, no text, or outside is refused in words', () =>
-    withFiles({ 'b.bin': new Uint8Array([0xff, 0xfe, 0]) }, async (worker) => {
-      expect((await worker.call('read_file', { path: 'none' })).error?.code).toBe('not_found');
-      expect((await worker.call('read_file', { path: 'b.bin' })).text).toContain('not UTF-8');
-      for (const path of ['../../etc/passwd', '/etc/passwd'])
-        expect((await worker.call('read_file', { path })).error?.code).toBe('not_allowed');
-    }));
+    withFiles(
+      { 'b.bin': new Uint8Array([0xff, 0xfe, 0]), 'huge.txt': 'x'.repeat(17 * 2 ** 20) },
+      async (worker) => {
+        expect((await worker.call('read_file', { path: 'none' })).error?.code).toBe('not_found');
+        expect((await worker.call('read_file', { path: 'b.bin' })).text).toContain('not UTF-8');
+        expect((await worker.call('read_file', { path: 'huge.txt' })).text).toContain('search_text');
+        for (const path of ['../../etc/passwd', '/etc/passwd'])
+          expect((await worker.call('read_file', { path })).error?.code).toBe('not_allowed');
+      },
+    ));
 
   test('[TOL2.26] a file is created with its folders, and replaced only on request', () =>
     withFiles({ 'a.txt': 'old' }, async (worker, read) => {
@@ -143,6 +147,10 @@ describe('search', () => {
       ]);
       expect(await find({ glob: '**/*.ts' })).toEqual(['src/a.ts:null', 'src/deep/b.test.ts:null']);
       expect(await find({ pattern: 'w', path: 'src/deep' })).toEqual(['src/deep/b.test.ts:1']);
+      expect(await find({ pattern: 'const', path: 'src/a.ts' })).toEqual(['src/a.ts:2']);
+      expect((await worker.call('search_text', { pattern: 'x', path: 'none' })).error?.code).toBe(
+        'not_found',
+      );
     }));
 
   test('[TOL2.30] an answer says what it looked into, what it left out, and whether it is complete', () =>

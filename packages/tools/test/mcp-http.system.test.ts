@@ -306,6 +306,17 @@ describe('MCP over HTTP', () => {
     expect((await world.post(token, spawn(1), session)).status).toBe(200);
   });
 
+  test('[MCP13] a session that its client ended is over', async () => {
+    await using world = await McpRig.start();
+    const token = await world.chat();
+    const opened = await world.post(token, initialize);
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    await opened.text();
+    const headers = { authorization: `Bearer ${token}`, ...session };
+    expect((await fetch(world.url, { method: 'DELETE', headers })).status).toBe(200);
+    expect((await world.post(token, spawn(1), session)).status).toBe(404);
+  });
+
   test('[MCP14] a connection that the server has forgotten goes on all the same', async () => {
     await using world = await McpRig.start();
     const client = await world.connect(await world.chat(), '2025');

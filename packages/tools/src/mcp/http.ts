@@ -3,6 +3,7 @@ import {
   isJsonContentType,
   isLegacyRequest,
   readRequestBody,
+  type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import { ReveilleError } from '@reveille/protocol';
 import type { McpCaller, McpOptions, ServerFor } from './caller.ts';
@@ -15,6 +16,8 @@ export interface McpHttpOptions extends McpOptions {
   /** Of a request's body; 8 MiB unless told. */
   readonly maxBodyBytes?: number;
   readonly legacy?: LegacyOptions;
+  /** Where changes are made known to those who listen in the 2026 era; one of its own unless told. */
+  readonly bus?: ServerEventBus;
 }
 
 export interface McpHttp {
@@ -43,7 +46,7 @@ export function mcpHttp(options: McpHttpOptions): McpHttp {
       if (!caller) throw new ReveilleError('internal', 'A request came without its caller.');
       return serverFor(caller, null);
     },
-    { legacy: 'reject', onerror, maxRequestBodySize: maxBytes },
+    { legacy: 'reject', onerror, maxRequestBodySize: maxBytes, ...(options.bus ? { bus: options.bus } : {}) },
   );
   const legacy = new LegacyLeg({ serverFor, onError: onerror, maxBodyBytes: maxBytes, ...options.legacy });
   return {

@@ -30,16 +30,20 @@ interface Connection {
 }
 
 const SESSIONS = 1_000;
+const ENDED = 1_000;
 const SESSION_HEADER = 'mcp-session-id';
 
 /**
  * The 2025 era over HTTP. Its sessions only join the requests of a connection, for cancelling and for streams that
  * listen; nothing that lasts is kept in them. So one that is not known (the daemon was started again, or many came since)
- * is served all the same, request by request, and its client need not notice. One that is another caller's does not exist.
+ * is served all the same, request by request, and its client need not notice. One that its client ended, or that is
+ * another caller's, does not exist.
  */
 export class LegacyLeg {
   readonly #options: LegOptions;
   readonly #sessions = new Map<string, Connection>();
+  /** Sessions that their clients ended, the last of them: these do not come back. */
+  readonly #ended = new Set<string>();
   /** Streams that listen without a session. */
   readonly #listeners = new Set<McpServer>();
 
@@ -58,6 +62,7 @@ export class LegacyLeg {
       answeredBy(known.server).hear(body);
       return response;
     }
+    if (id !== null && this.#ended.has(id)) return notFound();
     if (request.method === 'POST') {
       if (isInitializeRequest(body)) return this.#open(request, caller, body);
       return this.#once(request, caller, body);
@@ -84,7 +89,7 @@ export class LegacyLeg {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessioninitialized: () => this.#remember(id, { key: caller.key, server, transport }),
-      onsessionclosed: () => void this.#sessions.delete(id),
+      onsessionclosed: () => this.#end(id),
       maxRequestBodySize: maxBodyBytes,
       ...(eventStore === undefined ? {} : { eventStore }),
       ...(retryIntervalMs === undefined ? {} : { retryInterval: retryIntervalMs }),
@@ -103,6 +108,13 @@ export class LegacyLeg {
       this.#sessions.delete(oldest);
       server.close().catch(this.#options.onError);
     }
+  }
+
+  #end(id: string): void {
+    this.#sessions.delete(id);
+    this.#ended.add(id);
+    const [oldest] = this.#ended;
+    if (this.#ended.size > ENDED && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   /** One request, with nothing before it and nothing after. */

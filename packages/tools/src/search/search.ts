@@ -84,12 +84,19 @@ export class Search {
     const { glob, path, includeGenerated } = this.#input;
     const fits = glob === undefined ? () => true : globMatcher(glob);
     const skip = ({ name }: { name: string }): boolean => !includeGenerated && GENERATED.has(name);
+    let any = false;
     try {
-      for await (const file of this.#files.walk(path, { skip })) if (fits(file)) yield file;
+      for await (const file of this.#files.walk(path, { skip })) {
+        any = true;
+        if (fits(file)) yield file;
+      }
     } catch (error) {
       // What was found before is worth having.
-      if (!isReveilleError(error, 'limit_reached')) throw error;
-      this.#incomplete('the folder has too many files; search one beneath it');
+      if (isReveilleError(error, 'limit_reached'))
+        this.#incomplete('the folder has too many files; search one beneath it');
+      // A file may be named, too.
+      else if (isReveilleError(error, 'wrong_state') && !any) yield path;
+      else throw error;
     }
   }
 

@@ -1,4 +1,4 @@
-import { ReveilleError } from '@reveille/protocol';
+import { ReveilleError, isReveilleError } from '@reveille/protocol';
 import { z } from 'zod';
 import { head, quote } from '../fence.ts';
 import { DESTROYS, LOOKS, SETS, WORKERS, defineTool, type RunWorld } from '../tool.ts';
@@ -38,7 +38,7 @@ export const readFile = defineTool({
   callers: WORKERS,
   needs: 'workspace',
   async run({ path: given, startLine, lineCount }, world) {
-    const file = await filesOf(world).readFile(given);
+    const file = await filesOf(world).readFile(given).catch(tooLarge);
     const all = file.text().split('\n');
     // A text that ends with a line's end has no further, empty line.
     const total = all.at(-1) === '' ? all.length - 1 : all.length;
@@ -61,6 +61,13 @@ export const readFile = defineTool({
     return { structured, text: total === 0 ? `${quote(file.path)} is empty.` : text };
   },
 });
+
+function tooLarge(error: unknown): never {
+  if (!isReveilleError(error, 'limit_reached')) throw error;
+  const words =
+    'The file is too large to be read here. Find the place with search_text, or show a part of it with run_command: sed -n "100,200p".';
+  throw new ReveilleError('limit_reached', words, { data: { ...error.data }, cause: error });
+}
 
 export const createFile = defineTool({
   name: 'create_file',

@@ -25,7 +25,11 @@ export const searchText = defineTool({
       .max(500)
       .optional()
       .describe('Without a slash: the file’s name. With one: its path from the root.'),
-    path: z.string().max(4_096).default('.').describe('The folder to search, from the root of the worktree.'),
+    path: z
+      .string()
+      .max(4_096)
+      .default('.')
+      .describe('The folder or file to search, from the root of the worktree.'),
     context: z.int().min(0).max(5).default(0).describe('Lines to show before and after each match.'),
     limit: z.int().min(1).max(2_000).default(200).describe('Most matches.'),
     includeGenerated: z.boolean().default(false).describe('Also in node_modules and the like.'),

@@ -1,4 +1,4 @@
-import type { FileChange, Pulled } from '@reveille/protocol';
+import { ReveilleError, type FileChange, type Pulled } from '@reveille/protocol';
 import { z } from 'zod';
 import { fence, quote } from '../fence.ts';
 import { taskId } from '../schema.ts';
@@ -72,7 +72,13 @@ export const pullSubtaskChanges = defineTool({
     snapshot: z.string().nullable(),
   }),
   annotations: ACTS,
-  async run({ taskId: id, cleanup }, { orchestrator, caller }) {
+  async run({ taskId: id, cleanup }, { orchestrator, caller, grants }) {
+    // An agent that plays a session's part was not asked by the person; whoever has no definition is the person's own.
+    if (caller.kind !== 'worker' && grants !== null)
+      throw new ReveilleError(
+        'not_allowed',
+        'Only a person’s own chat brings work into their checkout. Tell them that it is ready.',
+      );
     const pulled =
       caller.kind === 'worker' ? await orchestrator.pullSubtask(id) : await orchestrator.bringHome(id);
     if (!pulled.merged || !cleanup) return pulledOutput(pulled, null);
