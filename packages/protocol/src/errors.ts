@@ -8,6 +8,11 @@ export const ERRORS = {
     exit: 2,
     means: 'The input is not what the operation takes; `data.problems` says where.',
   },
+  unauthorized: {
+    http: 401,
+    exit: 4,
+    means: 'The credential of the connection is missing, wrong, or no longer counts.',
+  },
   not_found: { http: 404, exit: 3, means: 'Nothing has this id.' },
   not_allowed: { http: 403, exit: 4, means: 'The caller may not do this to that.' },
   wrong_state: { http: 409, exit: 5, means: 'The thing is not in a state in which this can be done.' },
@@ -38,6 +43,18 @@ export const ERRORS = {
     means: 'Ends of children have not been read; they come with this error.',
   },
   already_answered: { http: 409, exit: 5, means: 'The request has been answered or is closed.' },
+  too_large: { http: 413, exit: 2, means: 'The request is larger than the operation takes.' },
+  version_mismatch: {
+    http: 426,
+    exit: 1,
+    means: 'The client and the daemon are of versions that do not understand each other.',
+  },
+  unreachable: {
+    http: 503,
+    exit: 7,
+    means:
+      'The daemon cannot be reached, or went away during the call; then nobody knows whether it happened.',
+  },
   aborted: { http: 499, exit: 130, means: 'The caller gave the call up.' },
   stopping: { http: 503, exit: 7, means: 'The engine is stopping; the call may be made again later.' },
   contention: {

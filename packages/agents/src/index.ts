@@ -1,0 +1,10 @@
+export { briefing, type BriefingInput } from './briefing.ts';
+export { Catalogue, catalogue, type CatalogueOptions } from './catalogue.ts';
+export type { AgentDefinition, AgentEntry, Place, Problem } from './definition.ts';
+export type { IsTrusted } from './discovery.ts';
+export type { InstructionFile, Instructions } from './instructions.ts';
+export type { LoadedSkill, Skill } from './skills.ts';
+export type { Suggestion } from './suggest.ts';
+export { systemPrompt, type SystemPromptInput } from './system-prompt.ts';
+export { agentFileName, agentTemplate, type TemplateOptions } from './template.ts';
+export { TOOL_NAMES, WORKER_TOOLS, allowedTools } from './tool-names.ts';

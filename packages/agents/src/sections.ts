@@ -1,0 +1,39 @@
+/** The text below a heading of one of the given names, up to the next heading of its level or a higher one. */
+export function section(markdown: string, names: readonly string[]): string {
+  const wanted = new Set(names);
+  const lines = markdown.split(/\r?\n/);
+  let fenced = false;
+  let level = 0;
+  const found: string[] = [];
+  for (const line of lines) {
+    if (/^\s*(```|~~~)/.test(line)) fenced = !fenced;
+    const heading = fenced ? null : /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
+    const depth = heading?.[1]?.length ?? 0;
+    if (heading && level > 0 && depth <= level) break;
+    if (heading && level === 0 && wanted.has((heading[2] ?? '').toLowerCase())) {
+      level = depth;
+      continue;
+    }
+    if (level > 0) found.push(line);
+  }
+  return found.join('\n').trim();
+}
+
+/** The entries of a section that is a list; of any other, nothing. */
+export const bullets = (text: string): string[] =>
+  [...text.matchAll(/^\s{0,3}[-*+]\s+(.+)$/gm)].map((match) => (match[1] ?? '').trim());
+
+/** The first words of a text that are neither heading nor list nor fence, in one line. */
+export function firstParagraph(markdown: string): string {
+  const paragraph = markdown.split(/\r?\n\s*\r?\n/).find((part) => /^\s*[^\s#>*+`~|<-]/.test(part));
+  return oneLine(paragraph ?? '', 300);
+}
+
+/** Definitions in one line often hold `\n` as two characters, where their author meant a line. */
+export function oneLine(text: string, most: number): string {
+  const flat = text
+    .replaceAll(/\\n|\s+/g, ' ')
+    .replaceAll(/ {2,}/g, ' ')
+    .trim();
+  return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
+}

@@ -1,0 +1,77 @@
+import { Engine, type Dispatch, type Store } from '@reveille/core';
+import { openSqlite } from '@reveille/stores';
+import type { Identity } from '../place/identity.ts';
+import { STANDARD_PARTS, type Mount, type Parts, type World } from './parts.ts';
+import { systemRandom } from './system.ts';
+
+export interface ComposeOptions {
+  readonly world: Omit<World, 'connect'>;
+  readonly identity: Identity;
+  readonly parts?: Parts;
+  /** Events up to this number are on disk. */
+  readonly committed: (last: number) => void;
+}
+
+export interface Composition {
+  readonly engine: Engine;
+  readonly mounts: readonly Mount[];
+  /** Nothing new begins from now on; what runs goes on. */
+  stopClaiming(): void;
+  /** The engine must have been stopped. */
+  close(): Promise<void>;
+}
+
+/** Puts the rooms together: the only place that knows all of them. The engine is not started yet. */
+export async function compose(options: ComposeOptions): Promise<Composition> {
+  const { identity, committed, parts = STANDARD_PARTS } = options;
+  const world: World = { ...options.world, connect: (caller) => engine.as(caller) };
+  const { config, place, clock, log } = world;
+  const backend = await openSqlite({ path: place.database, clock });
+  const claims = stoppable(backend.dispatch);
+  const workspaces = parts.workspaces?.(world);
+  const engine: Engine = new Engine({
+    store: telling(backend.store, committed),
+    dispatch: claims.dispatch,
+    clock,
+    random: systemRandom(),
+    executors: parts.executors(world),
+    agents: parts.agents(world),
+    ...(workspaces ? { workspaces } : {}),
+    host: identity.host,
+    settings: config.engine,
+    log: (level, message, data) => log[level](message, data),
+  });
+  return {
+    engine,
+    mounts: parts.mounts?.(world) ?? [],
+    stopClaiming: claims.stop,
+    close: () => backend.close(),
+  };
+}
+
+/** The store, which says after each commit how far the events reach. */
+function telling(store: Store, committed: (last: number) => void): Store {
+  return {
+    ...store,
+    async commit(change) {
+      const outcome = await store.commit(change);
+      if (outcome.committed) committed(outcome.lastEvent);
+      return outcome;
+    },
+  };
+}
+
+/** The first step of a stop: leases are kept and renewed, but nothing is taken any more. */
+function stoppable(dispatch: Dispatch): { dispatch: Dispatch; stop: () => void } {
+  let stopped = false;
+  return {
+    dispatch: {
+      ...dispatch,
+      claim: async (request) => (stopped ? [] : dispatch.claim(request)),
+      nextDueIn: async () => (stopped ? null : dispatch.nextDueIn()),
+    },
+    stop: () => {
+      stopped = true;
+    },
+  };
+}

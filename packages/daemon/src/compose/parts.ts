@@ -1,0 +1,58 @@
+import type { Agents, Clock, Executors, Workspaces } from '@reveille/core';
+import type { Caller, Orchestrator, RunId, SessionId } from '@reveille/protocol';
+import { scriptedExecutor } from '@reveille/executors';
+import type { Config } from '../config/schema.ts';
+import type { Log } from '../log/log.ts';
+import type { Place } from '../place/folder.ts';
+
+/** What the parts are given of the rest. */
+export interface World {
+  readonly config: Config;
+  readonly place: Place;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The operations as this caller may use them, in process. */
+  readonly connect: (caller: Caller) => Orchestrator;
+  /** What a run's agent comes back with over HTTP; it dies with the run's epoch. */
+  readonly credentialOf: (run: { run: RunId; session: SessionId; epoch: number }) => string;
+  /** Where the daemon listens. */
+  readonly url: string;
+}
+
+/** Something served beside the API, such as MCP. The caller is known, and still counts. */
+export interface Mount {
+  readonly path: string;
+  readonly handle: (request: Request, caller: Caller) => Promise<Response>;
+}
+
+/** What other rooms bring. Each is made once, when the daemon starts. */
+export interface Parts {
+  /** Which agents there are. */
+  readonly agents: (world: World) => Agents;
+  /** How they are run, by backend. */
+  readonly executors: (world: World) => Executors;
+  /** Where they work. Without it, tasks have no files. */
+  readonly workspaces?: (world: World) => Workspaces;
+  /** What is served beside the API: the place for `/mcp`. */
+  readonly mounts?: (world: World) => readonly Mount[];
+}
+
+/** Until packages/agents is plugged in: the names of the built-in definitions. */
+const BUILT_IN = [
+  'orchestrator',
+  'agent',
+  'coder',
+  'architect',
+  'researcher',
+  'reviewer',
+  'tester',
+  'product',
+];
+
+export const STANDARD_PARTS: Parts = {
+  agents: () => ({ names: () => BUILT_IN }),
+  executors({ clock, connect }) {
+    const scripted = scriptedExecutor({ clock, connect });
+    return { backends: () => ['scripted'], get: (name) => (name === 'scripted' ? scripted : undefined) };
+  },
+};

@@ -1,0 +1,217 @@
+import { DEFAULTS, type Settings } from '@reveille/core';
+import { z } from 'zod';
+
+/**
+ * Everything that can be set, with what holds if nobody sets it. The schema that editors complete from
+ * (config.schema.json) and the names of the environment are made from this.
+ */
+const count = (least: number, most: number, preset: number, means: string) =>
+  z.number().int().min(least).max(most).default(preset).describe(means);
+const ms = (preset: number, means: string, least = 0) => count(least, 86_400_000, preset, means);
+const switched = (preset: boolean, means: string) => z.boolean().default(preset).describe(means);
+const texts = (means: string) => z.array(z.string().min(1).max(4_096)).max(1_000).default([]).describe(means);
+const choice = <const T extends readonly [string, ...string[]]>(
+  values: T,
+  preset: T[number],
+  means: string,
+) =>
+  z
+    .enum(values)
+    .default(preset as never)
+    .describe(means);
+const group = <T extends z.ZodRawShape>(shape: T, means: string) =>
+  z
+    .strictObject(shape)
+    // Every key has a default, so an absent group is one without keys.
+    .prefault({} as never)
+    .describe(means);
+const name = (preset: string, means: string) => z.string().min(1).max(64).default(preset).describe(means);
+
+const { depth, children, health, requests } = DEFAULTS;
+
+const Engine = group(
+  {
+    defaultBackend: name(DEFAULTS.defaultBackend, 'The backend of an agent type that names none.'),
+    defaultAgent: name(DEFAULTS.defaultAgent, 'The agent of a task that names none.'),
+    depth: group(
+      {
+        orchestrator: count(0, 20, depth.orchestrator, 'Below the orchestrator; a plan’s task is 1.'),
+        standalone: count(0, 20, depth.standalone, 'Below a standalone agent or a chat.'),
+      },
+      'How deep tasks may be nested.',
+    ),
+    children: group(
+      {
+        total: count(0, 1_000_000, children.total, 'Of one session, in all.'),
+        open: count(0, 1_000_000, children.open, 'Of one session, at once.'),
+        perMinute: count(0, 1_000_000, children.perMinute, 'Spawned by one session in a minute.'),
+      },
+      'How many subtasks a session may have.',
+    ),
+    concurrency: count(1, 10_000, DEFAULTS.concurrency, 'Turns that may be executing at once on this host.'),
+    maxUpdates: count(1, 1_000_000, DEFAULTS.maxUpdates, 'Undelivered progress messages kept one by one.'),
+    sweepEveryMs: ms(DEFAULTS.sweepEveryMs, 'How often mailboxes are looked at without being asked to.', 100),
+    health: group(
+      {
+        inactiveAfterMs: ms(health.inactiveAfterMs, 'A worker that does nothing for so long is asked.'),
+        graceMs: ms(health.graceMs, 'Waited before it is asked.'),
+        inquiryTimeoutMs: ms(health.inquiryTimeoutMs, 'How long it has to answer.'),
+        stuckAfterMs: ms(health.stuckAfterMs, 'No sign of life for so long: it is said to be stuck.'),
+        progressEveryMs: ms(health.progressEveryMs, 'How often the owner gets a progress report.'),
+        sameCalls: count(2, 10_000, health.sameCalls, 'The same call so often: it is said to loop.'),
+        fruitlessCalls: count(
+          2,
+          10_000,
+          health.fruitlessCalls,
+          'So many calls without anything new: it loops.',
+        ),
+        errorStreak: count(2, 10_000, health.errorStreak, 'So many errors in a row are told to the owner.'),
+      },
+      'When a worker is asked how it is.',
+    ),
+    requests: group(
+      {
+        passOnAfterMs: ms(
+          requests.passOnAfterMs,
+          'An agent that does not answer in time passes a question on.',
+        ),
+        expireAfterMs: z
+          .number()
+          .int()
+          .min(1_000)
+          .nullable()
+          .default(requests.expireAfterMs)
+          .describe('When a person’s item expires, to a refusal; null: never.'),
+      },
+      'Questions and approvals.',
+    ),
+    orphans: choice(['cancel', 'hand_up'], DEFAULTS.orphans, 'What becomes of children whose parent ended.'),
+    patienceMs: ms(DEFAULTS.patienceMs, 'How long a blocking call waits before it says "you will be woken".'),
+    steer: switched(DEFAULTS.steer, 'Give mail to a busy agent between two calls, not only after its turn.'),
+  },
+  'What the engine decides by.',
+);
+
+const Daemon = group(
+  {
+    connections: count(8, 10_000, 256, 'Connections at once; more are dropped.'),
+    headersMs: ms(10_000, 'Within which the head of a request must have arrived.', 100),
+    requestMs: ms(30_000, 'Within which a whole request must have arrived.', 100),
+    keepAliveMs: ms(60_000, 'How long an unused connection is kept.', 100),
+    bodyBytes: count(1_024, 2 ** 30, 2 ** 20, 'How large a request may be.'),
+    largeBodyBytes: count(
+      1_024,
+      2 ** 30,
+      10 * 2 ** 20,
+      'How large one may be that carries a plan or a result.',
+    ),
+    answerMs: ms(120_000, 'After which a call that does not wait for anybody is given up.', 100),
+    batchMs: ms(50, 'Events that come within this time are sent together.'),
+    heartbeatMs: ms(15_000, 'How often an open stream or a waiting call says that it lives.', 10),
+    bufferBytes: count(1_024, 2 ** 30, 2 ** 20, 'What may wait for a reader that is slow.'),
+    stallMs: ms(30_000, 'A reader that takes nothing for so long is cut off; it can go on where it was.', 10),
+    drainMs: ms(5_000, 'On a stop, how long turns that are executing may come to their end.'),
+    stopMs: ms(10_000, 'On a stop, how long agents have to end; then they are left to the next start.'),
+  },
+  'The daemon itself.',
+);
+
+const Worktrees = group(
+  {
+    home: z
+      .string()
+      .regex(/^\//, 'must be an absolute path')
+      .max(4_096)
+      .nullable()
+      .default(null)
+      .describe('Where worktrees are made; null: beside the repository, in <root>.worktrees.'),
+    branchPrefix: name('reveille', 'What the names of branches begin with.'),
+    kind: choice(['clone', 'linked'], 'clone', 'A clone that shares objects, or a worktree as git knows it.'),
+    dirty: choice(
+      ['fail', 'head', 'snapshot'],
+      'fail',
+      'What to do if the checkout has uncommitted changes.',
+    ),
+    pool: count(0, 100, 1, 'How many worktrees are kept ready.'),
+    copy: texts('Further patterns, as in .gitignore, of ignored files that every worktree gets.'),
+    copyLimit: count(0, 2 ** 40, 64 * 2 ** 20, 'Bytes of ignored files that are copied, together.'),
+    setup: z
+      .strictObject({
+        command: z.string().min(1).max(10_000).describe('Run in the sandbox.'),
+        lockFiles: texts('Files whose content decides whether it has to run again; empty: the usual ones.'),
+        movable: switched(false, 'What it leaves still works when the folder is moved.'),
+      })
+      .nullable()
+      .default(null)
+      .describe('Must pass before an agent starts.'),
+    ports: group(
+      {
+        first: count(1_024, 65_535, 20_000, 'The first port.'),
+        last: count(1_024, 65_535, 31_999, 'The last port.'),
+        each: count(1, 1_000, 10, 'How many each worktree gets.'),
+      },
+      'Ports that worktrees are given.',
+    ),
+  },
+  'The checkouts that agents work in.',
+);
+
+const Sandbox = group(
+  {
+    mode: choice(
+      ['require', 'warn', 'off'],
+      'warn',
+      'Without a sandbox: refuse, warn and go on; or never use one.',
+    ),
+    network: choice(['on', 'off', 'list'], 'list', 'What agents’ commands may reach; list: the hosts below.'),
+    hosts: texts('Hosts that may be reached; *.example.org for those below it.'),
+    reads: texts('Further paths that may be read; ~/ is the home.'),
+    writes: texts('Further paths that may be written.'),
+  },
+  'What agents’ processes can see and touch.',
+);
+
+export const Config = z.strictObject({
+  engine: Engine,
+  daemon: Daemon,
+  worktrees: Worktrees,
+  sandbox: Sandbox,
+  integration: group(
+    {
+      onConflict: choice(
+        ['resolve', 'ask'],
+        'resolve',
+        'A conflict becomes a task for an agent, or a question.',
+      ),
+    },
+    'How branches are merged at the end of a plan.',
+  ),
+  logs: group(
+    {
+      level: choice(['debug', 'info', 'warn', 'error'], 'info', 'The least that is written.'),
+      maxBytes: count(10_000, 2 ** 30, 10 * 2 ** 20, 'How large a file becomes before a new one is begun.'),
+      maxFiles: count(1, 100, 5, 'How many files are kept.'),
+    },
+    'The log of the daemon.',
+  ),
+});
+
+type Frozen<T> = T extends readonly (infer E)[]
+  ? readonly Frozen<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Frozen<T[K]> }
+    : T;
+export type Config = Frozen<z.output<typeof Config>>;
+
+/** A repository speaks for its own checkouts; the rest is the user's. */
+export const REPOSITORY_GROUPS: ReadonlySet<string> = new Set(['worktrees', 'sandbox', 'integration']);
+
+/** What the engine is set by is what can be set: this fails to compile if one has a key that the other lacks. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
+const complete: Same<Config['engine'], Settings> = true;
+void complete;
+
+export function configJsonSchema(): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(Config, { io: 'input', target: 'draft-7' });
+  return { $schema, title: 'Reveille configuration', ...rest };
+}

@@ -1,0 +1,3 @@
+export { connect, type ConnectOptions } from './connect.ts';
+export { daemonStatus, stopDaemon, type DaemonStatus } from './control.ts';
+export { placeOf, type Place } from '../place/folder.ts';

@@ -1,0 +1,186 @@
+import { userInfo } from 'node:os';
+import { HTTP_PROTOCOL, type Health } from '@reveille/protocol';
+import { compose, type Composition } from './compose/compose.ts';
+import type { Parts } from './compose/parts.ts';
+import { systemClock } from './compose/system.ts';
+import type { Config } from './config/schema.ts';
+import { EventFeed } from './events/feed.ts';
+import { createApp, type App } from './http/app.ts';
+import { Credentials } from './http/credentials.ts';
+import { listen, type HttpServer } from './http/server.ts';
+import { sseMessage } from './http/sse.ts';
+import type { Log } from './log/log.ts';
+import type { Place } from './place/folder.ts';
+import { ownIdentity } from './place/identity.ts';
+import { OwnLock, urlOf } from './place/lock-file.ts';
+import { stopInSteps } from './stop.ts';
+import { VERSION } from './version.ts';
+
+export interface DaemonOptions {
+  /** Whose guard the caller holds. */
+  readonly place: Place;
+  readonly config: Config;
+  readonly log: Log;
+  readonly parts?: Parts;
+}
+
+export interface Daemon {
+  readonly url: string;
+  /** Stops in three steps; the same stop for everybody who asks. */
+  stop(why: string): Promise<void>;
+  /** Resolves when it has stopped. */
+  readonly done: Promise<void>;
+}
+
+const REPAIR_MS = 2_000;
+const CONNECTIONS_MS = 1_000;
+/** A place that cannot be written now may be later; everything else goes on meanwhile. */
+type Phase = 'running' | 'draining' | 'stopping';
+
+/** Runs until it is stopped. Whatever an earlier life left is taken up before anybody is answered. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { place, config, log } = options;
+  const startedAt = Date.now();
+  const identity = ownIdentity(place.identity);
+  const credentials = new Credentials({ secret: identity.secret, person: userInfo().username });
+  const server = await listen(config.daemon, log);
+  const undo = new AsyncDisposableStack();
+  undo.defer(() => server.close(0));
+  try {
+    const url = urlOf(server);
+    const clock = systemClock();
+    const credentialOf = credentials.ofRun.bind(credentials);
+    const world = { config, place, clock, log, credentialOf, url };
+    const composition = await compose({
+      world,
+      identity,
+      committed: (last) => feed.committed(last),
+      ...(options.parts ? { parts: options.parts } : {}),
+    });
+    undo.defer(() => composition.close());
+    const { engine } = composition;
+    const feed: EventFeed = new EventFeed({
+      store: engine.context.store,
+      batchMs: config.daemon.batchMs,
+      encode: (events) => Buffer.from(sseMessage({ id: events.at(-1)?.number ?? 0, data: events })),
+      failed: (error) => log.warn('events could not be read; the next look tries again', { error }),
+    });
+    await engine.start();
+    const lock = new OwnLock(place.lockFile, {
+      version: VERSION,
+      port: server.port,
+      token: credentials.token,
+      startedAt,
+    });
+    const running = new RunningDaemon({
+      url,
+      startedAt,
+      config,
+      log,
+      server,
+      composition,
+      feed,
+      credentials,
+      lock,
+    });
+    running.serve();
+    undo.move();
+    log.info('the daemon runs', { url, version: VERSION, home: place.home });
+    return running;
+  } catch (error) {
+    await undo.disposeAsync();
+    throw error;
+  }
+}
+
+interface Running {
+  readonly url: string;
+  readonly startedAt: number;
+  readonly config: Config;
+  readonly log: Log;
+  readonly server: HttpServer;
+  readonly composition: Composition;
+  readonly feed: EventFeed;
+  readonly credentials: Credentials;
+  readonly lock: OwnLock;
+}
+
+class RunningDaemon implements Daemon {
+  readonly done: Promise<void>;
+  readonly #with: Running;
+  #phase: Phase = 'running';
+  #app: App | null = null;
+  #repair: NodeJS.Timeout | null = null;
+  #stopping: Promise<void> | null = null;
+  #finished: () => void = () => undefined;
+
+  constructor(running: Running) {
+    this.#with = running;
+    this.done = new Promise((resolve) => (this.#finished = resolve));
+  }
+
+  get url(): string {
+    return this.#with.url;
+  }
+
+  /** The lock file comes last: whoever finds it is answered. */
+  serve(): void {
+    const { composition, feed, credentials, config, log, lock, server } = this.#with;
+    this.#app = createApp({
+      engine: composition.engine,
+      feed,
+      credentials,
+      limits: config.daemon,
+      log,
+      mounts: composition.mounts,
+      health: () => this.#health(),
+      isStopping: () => this.#phase === 'stopping',
+      rotate: () => lock.write(credentials.rotate()),
+      stop: () => void this.stop('somebody asked for it'),
+    });
+    server.serve(this.#app.hono);
+    lock.write();
+    this.#repair = setInterval(() => this.#repairLock(), REPAIR_MS);
+  }
+
+  stop(why: string): Promise<void> {
+    return (this.#stopping ??= this.#stop(why));
+  }
+
+  async #stop(why: string): Promise<void> {
+    const { composition, config, log, server, lock } = this.#with;
+    log.info('the daemon stops', { why });
+    await stopInSteps({
+      composition,
+      limits: config.daemon,
+      log,
+      step: (phase) => (this.#phase = phase),
+    });
+    this.#app?.endStreams();
+    await server.close(CONNECTIONS_MS);
+    if (this.#repair) clearInterval(this.#repair);
+    lock.remove();
+    await composition
+      .close()
+      .catch((error: unknown) => log.error('the database did not close well', { error }));
+    log.info('the daemon has stopped', {});
+    this.#finished();
+  }
+
+  async #health(): Promise<Health> {
+    const { startedAt, feed } = this.#with;
+    const state = this.#phase === 'running' ? 'running' : 'stopping';
+    // After the engine has stopped its store may be closed.
+    const lastEvent = this.#phase === 'stopping' ? 0 : await feed.last();
+    return { protocol: HTTP_PROTOCOL, version: VERSION, pid: process.pid, state, startedAt, lastEvent };
+  }
+
+  #repairLock(): void {
+    const { lock, log } = this.#with;
+    try {
+      if (lock.repair()) log.warn('the lock file was gone or changed; it is written again', {});
+    } catch (error) {
+      log.error('the lock file cannot be written', { error });
+    }
+  }
+}

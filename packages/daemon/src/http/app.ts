@@ -1,0 +1,97 @@
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Engine } from '@reveille/core';
+import { HTTP_ROUTES, ReveilleError, type Caller, type Health } from '@reveille/protocol';
+import { Hono } from 'hono';
+import type { Config } from '../config/schema.ts';
+import type { Mount } from '../compose/parts.ts';
+import type { EventFeed } from '../events/feed.ts';
+import type { Log } from '../log/log.ts';
+import { sendError, type Exchange } from './answer.ts';
+import { Attachments } from './attachments.ts';
+import type { Credentials } from './credentials.ts';
+import { checkCounts, checkProtocol, identify } from './door.ts';
+import { EventStreams } from './event-stream.ts';
+import { routes, type RouteName, type Routes } from './routes.ts';
+
+export interface AppOptions {
+  readonly engine: Engine;
+  readonly feed: EventFeed;
+  readonly credentials: Credentials;
+  readonly limits: Config['daemon'];
+  readonly log: Log;
+  readonly mounts: readonly Mount[];
+  readonly health: () => Promise<Health>;
+  /** The engine no longer answers. */
+  readonly isStopping: () => boolean;
+  readonly rotate: () => void;
+  readonly stop: () => void;
+}
+
+type Env = {
+  Bindings: HttpBindings & { readonly exchange: Exchange };
+  Variables: { caller: Caller };
+};
+
+export interface App {
+  readonly hono: Hono<Env>;
+  /** Tells every open stream that there is no more to come. */
+  endStreams(): void;
+}
+
+/** The routes. Nothing is served to whom nobody knows, not even that there is nothing. */
+export function createApp(options: AppOptions): App {
+  const { limits } = options;
+  const events = new EventStreams(options.feed, limits);
+  const attachments = new Attachments(limits);
+  const hono = new Hono<Env>();
+  hono.onError((error, c) => {
+    sendError(c.env.exchange, error);
+    return RESPONSE_ALREADY_SENT;
+  });
+  hono.notFound(() => {
+    throw new ReveilleError('not_found', 'There is nothing here.');
+  });
+  hono.use('*', async (c, next) => {
+    c.set('caller', identify(options.credentials, c.env.incoming));
+    checkProtocol(c.env.incoming);
+    if (options.isStopping() && c.req.path !== HTTP_ROUTES.health.path)
+      throw new ReveilleError('stopping', 'The daemon is stopping. Make the call again in a moment.');
+    await next();
+  });
+  register(hono, options, routes({ ...options, events, attachments }));
+  for (const mount of options.mounts) mountAt(hono, options, mount);
+  return {
+    hono,
+    endStreams() {
+      events.stop();
+      attachments.stop();
+    },
+  };
+}
+
+function register(hono: Hono<Env>, { engine }: AppOptions, served: Routes): void {
+  for (const [name, { method, path, who }] of Object.entries(HTTP_ROUTES)) {
+    const serve = served[name as RouteName];
+    hono.on(method, path, async (c) => {
+      const { caller } = c.var;
+      if (who === 'person' && caller.kind !== 'person')
+        throw new ReveilleError(
+          'not_allowed',
+          'Only the person, with the token of the lock file, may do this.',
+        );
+      // An operation looks for itself: one of them knows an exception.
+      if (name !== 'operation') await checkCounts(engine, caller);
+      await serve(c.env.exchange, { caller, param: (key) => c.req.param(key) ?? '' });
+      return RESPONSE_ALREADY_SENT;
+    });
+  }
+}
+
+/** What another room serves, for callers that are known and still count. */
+function mountAt(hono: Hono<Env>, { engine }: AppOptions, { path, handle }: Mount): void {
+  hono.all(path, async (c) => {
+    await checkCounts(engine, c.var.caller);
+    return handle(c.req.raw, c.var.caller);
+  });
+}

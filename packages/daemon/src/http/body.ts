@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http';
+import { ReveilleError, invalidInput } from '@reveille/protocol';
+
+/** Deeper than any input of ours: a parser that recurses would be led into the ground. */
+const DEEPEST = 64;
+
+/** The body of a request as JSON. What is too large is not read on. */
+export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  checkType(request);
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > maxBytes) throw tooLarge(maxBytes);
+  const value = parse(await readAll(request, maxBytes));
+  checkShape(value);
+  return value;
+}
+
+/** A form of a web page can send text/plain, urlencoded or multipart across origins without asking first; JSON it cannot. */
+function checkType({ headers }: IncomingMessage): void {
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (type !== 'application/json') throw wrong('Send the body as JSON, with content-type application/json.');
+  if (headers['content-encoding'] !== undefined) throw wrong('Send the body as it is, without an encoding.');
+}
+
+function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (end: () => void): void => {
+      request.off('data', take).off('end', done).off('error', gone).off('close', gone);
+      end();
+    };
+    const take = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > maxBytes) return settle(() => reject(tooLarge(maxBytes)));
+      chunks.push(chunk);
+    };
+    const done = (): void => settle(() => resolve(Buffer.concat(chunks)));
+    const gone = (): void => settle(() => reject(wrong('The request broke off.')));
+    request.on('data', take).on('end', done).on('error', gone).on('close', gone);
+    if (request.destroyed) gone();
+  });
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    // The parser's own words repeat what was sent.
+    throw wrong(error instanceof SyntaxError ? 'The body is not JSON.' : 'The body is not UTF-8.');
+  }
+}
+
+/** Step by step, without recursion: this is what protects those that recurse. */
+function checkShape(root: unknown): void {
+  const waiting: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { value, depth } = next;
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth >= DEEPEST) throw wrong(`The body is nested deeper than ${DEEPEST} levels.`);
+    // JSON.parse makes it a property like any other; whoever copies such an object may not.
+    if (Object.hasOwn(value, '__proto__')) throw wrong('A property may not be called __proto__.');
+    for (const inner of Object.values(value)) waiting.push({ value: inner, depth: depth + 1 });
+  }
+}
+
+const wrong = (problem: string): ReveilleError => invalidInput([{ at: 'input', problem }]);
+
+const tooLarge = (maxBytes: number): ReveilleError =>
+  new ReveilleError('too_large', `The request is larger than ${maxBytes} bytes. Send less at once.`, {
+    data: { maxBytes },
+  });

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import type { Engine } from '@reveille/core';
+import {
+  HTTP_PROTOCOL,
+  PROTOCOL_HEADER,
+  ReveilleError,
+  type Caller,
+  type HttpOperation,
+} from '@reveille/protocol';
+import type { Credentials } from './credentials.ts';
+
+const refused = (why: string): ReveilleError => new ReveilleError('unauthorized', why);
+
+/** Who calls. Throws `unauthorized` if nobody we know does. */
+export function identify(credentials: Credentials, { headers }: IncomingMessage): Caller {
+  const [scheme, credential, ...more] = (headers.authorization ?? '').split(' ');
+  if (scheme?.toLowerCase() !== 'bearer' || !credential || more.length > 0)
+    throw refused('A credential is needed: send it as "Authorization: Bearer …".');
+  const caller = credentials.read(credential);
+  if (!caller) throw refused('The credential is not one of this daemon. It may be of an earlier one.');
+  return caller;
+}
+
+/** A client that would misunderstand the answer is told so instead. */
+export function checkProtocol({ headers }: IncomingMessage): void {
+  const theirs = headers[PROTOCOL_HEADER];
+  if (theirs === undefined || theirs === String(HTTP_PROTOCOL)) return;
+  const older = Number(theirs) < HTTP_PROTOCOL;
+  const words = older
+    ? 'The client is older than the daemon. Update it, or stop the daemon and start one of its version.'
+    : 'The daemon is older than the client. Stop it (`reveille daemon stop`); the next command starts a new one.';
+  throw new ReveilleError('version_mismatch', words, { data: { daemon: HTTP_PROTOCOL } });
+}
+
+/**
+ * The credential of a run dies with the run and with its epoch, that of a session with the session (ID3). A report
+ * that comes too late is let through: the engine refuses it too, and records that it came (ID4).
+ */
+export async function checkCounts(
+  { context: { store } }: Engine,
+  caller: Caller,
+  operation?: HttpOperation,
+): Promise<void> {
+  if (caller.kind === 'session') {
+    const session = (await store.get('session', caller.session))?.doc;
+    if (session?.state !== 'open') throw refused(`Session ${caller.session} has ended.`);
+  }
+  if (caller.kind !== 'worker' || operation === 'reportCompletion') return;
+  const run = (await store.get('run', caller.run))?.doc;
+  if (run?.state === 'open' && run.epoch === caller.epoch && run.session === caller.session) return;
+  const words = `Refused: run ${caller.run} has ended or goes on under a newer lease. Stop working; nothing you say counts any more.`;
+  throw new ReveilleError('stale_caller', words, { data: { run: caller.run } });
+}

@@ -1,0 +1,11 @@
+export { callTool, type ToolResult } from './call.ts';
+export { toolsJson, type ListedTool } from './list.ts';
+export { asLoopTools, type LoopCall, type LoopTool } from './loop.ts';
+export { toolsFor } from './permission.ts';
+export { OutputShelf } from './shelf.ts';
+export type { Tool } from './tool.ts';
+export type { McpCaller, McpClient, McpOptions, ServerFor } from './mcp/caller.ts';
+export { mcpHttp, type McpHttp, type McpHttpOptions } from './mcp/http.ts';
+export type { LegacyOptions } from './mcp/legacy.ts';
+export { mcpServer } from './mcp/server.ts';
+export { mcpStdio, type McpStdio, type McpStdioOptions } from './mcp/stdio.ts';

@@ -1,0 +1,172 @@
+import {
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type CallToolResult,
+  type Tool as McpTool,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { isReveilleError, type CallerWorld, type ToolWorld } from '@reveille/protocol';
+import { callTool, type ToolResult } from '../call.ts';
+import { isTool, toolNamed, toolsFor } from '../permission.ts';
+import { inputSchema, outputSchema } from '../schema.ts';
+import type { Tool } from '../tool.ts';
+import { answeredBy } from './answered.ts';
+import type { McpCaller, McpOptions } from './caller.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { instructionsFor } from './instructions.ts';
+
+/** A client that shows no sign of wanting progress gives up after a minute, by the default of the usual SDKs (SUB2). */
+const PATIENCE_MS = { silent: 50_000, withProgress: 600_000 } as const;
+const PROGRESS_EVERY_MS = 5_000;
+/** Where clients put the model's own id of a call, which a repeated call has again. */
+const CALL_IDS = ['claudecode/toolUseId', 'dev.reveille/callId'] as const;
+const LONGEST_CALL_ID = 500;
+
+/**
+ * The catalogue as an MCP server of one caller, for one connection or one request of either era. It keeps nothing: all
+ * that lasts is in the engine, under the caller's session.
+ */
+export function mcpServer(caller: McpCaller, options: McpOptions, connection: string | null): McpServer {
+  const mcp = new McpServer(
+    { name: 'reveille', title: 'Reveille', version: options.version },
+    { capabilities: { tools: { listChanged: true } }, instructions: instructionsFor(caller.kind) },
+  );
+  const { server } = mcp;
+  server.onerror = (error) => options.onError?.(error);
+  server.setRequestHandler('tools/list', async () => ({
+    tools: toolsFor(await worldOf(caller, options)).map(listed),
+  }));
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const world = await worldOf(caller, options);
+    if (!isTool(params.name)) throw unknownTool(params.name, world);
+    const call = {
+      name: params.name,
+      input: params.arguments,
+      world,
+      connection,
+      options,
+      client: clientOf(server),
+      answered: answeredBy(mcp),
+    };
+    const result = await run(call, context);
+    const tool = toolsFor(world).find(({ name }) => name === params.name);
+    return server.projectCallToolResult(toCallResult(result), tool && outputSchema(tool));
+  });
+  return mcp;
+}
+
+/** A caller whose credential no longer counts is told so; what else goes wrong is nobody's business but the log's. */
+async function worldOf(caller: McpCaller, options: McpOptions): Promise<CallerWorld> {
+  try {
+    return await caller.world();
+  } catch (error) {
+    options.onError?.(error instanceof Error ? error : new Error(String(error)));
+    if (isReveilleError(error)) throw new ProtocolError(ProtocolErrorCode.InvalidRequest, error.message);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal error');
+  }
+}
+
+function listed(tool: Tool): McpTool {
+  const { name, title, description, annotations } = tool;
+  // Both are schemas of objects: every input and output of the catalogue is one.
+  const schemas = { inputSchema: inputSchema(tool), outputSchema: outputSchema(tool) } as Pick<
+    McpTool,
+    'inputSchema' | 'outputSchema'
+  >;
+  return {
+    name,
+    title,
+    description,
+    ...schemas,
+    annotations: {
+      title,
+      readOnlyHint: annotations.readOnly,
+      destructiveHint: annotations.destructive,
+      idempotentHint: annotations.idempotent,
+      openWorldHint: annotations.openWorld,
+    },
+  };
+}
+
+/** The protocol has its own error for a name that nothing has; its words teach like any other. */
+function unknownTool(name: string, world: CallerWorld): Error {
+  try {
+    toolNamed(name, world);
+  } catch (error) {
+    return new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      error instanceof Error ? error.message : String(error),
+    );
+  }
+  return new ProtocolError(ProtocolErrorCode.InternalError, 'The tool exists after all.');
+}
+
+interface Call {
+  readonly name: string;
+  readonly input: unknown;
+  readonly world: CallerWorld;
+  readonly connection: string | null;
+  readonly options: McpOptions;
+  readonly client: ReturnType<typeof clientOf>;
+  readonly answered: ReturnType<typeof answeredBy>;
+}
+
+async function run(wanted: Call, context: ServerContext): Promise<ToolResult> {
+  const { name, input, world, connection, options, client, answered } = wanted;
+  const token = context.mcpReq._meta?.progressToken;
+  const everyMs = options.progressEveryMs ?? PROGRESS_EVERY_MS;
+  using heartbeat = token === undefined ? undefined : new Heartbeat(context, token, everyMs);
+  const patience =
+    options.patience ?? ((_, progress) => (progress ? PATIENCE_MS.withProgress : PATIENCE_MS.silent));
+  const call: ToolWorld = {
+    ...world,
+    signal: givenUp(context),
+    progress: (message) => heartbeat?.say(message),
+    callId: callIdOf(context, connection),
+    patienceMs: patience(client, token !== undefined),
+  };
+  const result = await callTool(name, input, call);
+  const unheard = async (): Promise<void> => {
+    await world.undelivered?.().catch((error: unknown) => {
+      world.log?.('error', 'mail that was not heard could not be given back', { error: String(error) });
+    });
+  };
+  // Nobody hears this answer, or nobody will: what it holds must come by mail again.
+  if (call.signal.aborted) await unheard();
+  else {
+    context.http?.req?.signal.addEventListener('abort', () => void unheard(), { once: true });
+    answered.add(context.mcpReq.id, () => void unheard());
+  }
+  return result;
+}
+
+/** By the protocol's word, or because nobody is there to hear the answer: what is taken for it would be lost. */
+function givenUp({ mcpReq, http }: ServerContext): AbortSignal {
+  return http?.req ? AbortSignal.any([mcpReq.signal, http.req.signal]) : mcpReq.signal;
+}
+
+/** A request's own number is unlike others only within its connection: a client that starts anew counts anew. */
+function callIdOf({ mcpReq }: ServerContext, connection: string | null): string | null {
+  for (const key of CALL_IDS) {
+    const id = mcpReq._meta?.[key];
+    if (typeof id === 'string' && id !== '' && id.length <= LONGEST_CALL_ID) return `${key}:${id}`;
+  }
+  return connection === null ? null : `${connection}:${typeof mcpReq.id}:${mcpReq.id}`;
+}
+
+function clientOf(server: Server): { name: string; version: string } | null {
+  const client = server.getClientVersion();
+  return client ? { name: client.name, version: client.version } : null;
+}
+
+function toCallResult({ text, structured, isError, error, notice }: ToolResult): CallToolResult {
+  const words = [text, ...(notice === null ? [] : [notice])];
+  return {
+    content: words.map((part) => ({ type: 'text', text: part })),
+    ...(structured === null ? {} : { structuredContent: structured }),
+    ...(isError ? { isError } : {}),
+    ...(error === null ? {} : { _meta: { 'dev.reveille/error': { code: error.code } } }),
+  };
+}

@@ -1,0 +1,46 @@
+import type { Message, ToolWorld } from '@reveille/protocol';
+
+const WORDS: Partial<Record<Message['kind'], string>> = {
+  end: 'ended',
+  question: 'asks you something',
+  approval_request: 'wants your approval',
+  review: 'asks for review',
+  answer: 'answered',
+  words: 'wrote to you',
+  error: 'reports an error',
+  idle_response: 'says why it is silent',
+};
+const MOST_NAMED = 5;
+
+/**
+ * A chat cannot be interrupted, so every tool result tells it of mail that waits (WAK6). Only kinds and ids: the words
+ * themselves are handed over, once, by the tools that take them. A worker is given its mail by its run.
+ */
+export async function noticeFor(world: ToolWorld): Promise<string | null> {
+  if (world.caller.kind !== 'session') return null;
+  try {
+    const unread = await (world.unread?.() ?? queued(world, world.caller.session));
+    return unread.length > 0 ? words(unread) : null;
+  } catch (error) {
+    // The call itself is done; that its notice could not be made must not undo it.
+    world.log?.('warn', 'the notice of unread mail could not be made', { error: String(error) });
+    return null;
+  }
+}
+
+async function queued(
+  { orchestrator }: ToolWorld,
+  session: `session_${string}`,
+): Promise<readonly Message[]> {
+  return (await orchestrator.mailbox(session)).filter((message) => message.state === 'queued');
+}
+
+function words(unread: readonly Message[]): string {
+  const urgent = unread.toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || a.number - b.number);
+  const named = urgent
+    .slice(0, MOST_NAMED)
+    .map((message) => `${message.task ?? 'Reveille'} ${WORDS[message.kind] ?? `(${message.kind})`}`);
+  const rest = unread.length > MOST_NAMED ? `, and ${unread.length - MOST_NAMED} more` : '';
+  const count = unread.length === 1 ? '1 message waits' : `${unread.length} messages wait`;
+  return `[Reveille: ${count} for you: ${named.join('; ')}${rest}. Call a2a_check_updates to read.]`;
+}

@@ -1,0 +1,50 @@
+import { ReveilleError, nearest, type CallerWorld } from '@reveille/protocol';
+import { TOOLS } from './catalogue.ts';
+import type { Tool } from './tool.ts';
+
+type Who = Pick<CallerWorld, 'caller' | 'grants' | 'workspace'>;
+
+/**
+ * The tools of a caller: exactly what its definition allows, and what every worker needs (AGT4). `*` does not hold the
+ * orchestrator's tools: whoever is to have them names them. Without a definition a caller has what its kind may use.
+ */
+export function toolsFor(world: Who): readonly Tool[] {
+  return TOOLS.filter((tool) => isFor(tool, world));
+}
+
+function isFor(tool: Tool, { caller, grants, workspace }: Who): boolean {
+  if (!tool.callers.includes(caller.kind)) return false;
+  if (tool.needs === 'workspace' && workspace === null) return false;
+  if (grants === null || tool.always.includes(caller.kind)) return true;
+  const named = (patterns: readonly string[]): boolean =>
+    patterns.some((pattern) => matches(pattern, tool.name));
+  return named(grants.tools) && !named(grants.deniedTools);
+}
+
+function matches(pattern: string, name: string): boolean {
+  if (pattern === '*') return !name.startsWith('orchestrator_');
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+}
+
+/** The tool of that name, or an error that says which ones the caller has. */
+export function toolNamed(name: string, world: Who): Tool {
+  const own = toolsFor(world);
+  const tool = own.find((candidate) => candidate.name === name);
+  if (tool) return tool;
+  const names = own.map((candidate) => candidate.name);
+  const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+  const near = nearest(name, names).slice(0, 5);
+  if (isTool(name))
+    throw new ReveilleError('not_allowed', `You may not use ${name}. What you have: ${names.join(', ')}.`, {
+      data: { tool: name },
+    });
+  throw new ReveilleError(
+    'not_found',
+    `There is no tool ${shown}. The nearest you have: ${near.join(', ')}.`,
+    {
+      data: { tool: name.slice(0, 80), nearest: near },
+    },
+  );
+}
+
+export const isTool = (name: string): boolean => TOOLS.some((tool) => tool.name === name);

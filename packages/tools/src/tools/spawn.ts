@@ -1,0 +1,196 @@
+import {
+  BudgetLimits,
+  LENGTHS,
+  ReveilleError,
+  parseAgentType,
+  type SpawnInput,
+  type SpawnResult,
+} from '@reveille/protocol';
+import { z } from 'zod';
+import { callKey } from '../call-key.ts';
+import { ACTS, defineTool, type RunWorld, type ToolOutput } from '../tool.ts';
+import { Update, nextSteps, updateOf, updatesText } from '../updates.ts';
+import { awaitEnds, whenYouHear } from './waiting.ts';
+
+const subtask = {
+  agentType: z
+    .string()
+    .max(120)
+    .optional()
+    .describe(
+      'Who does it: `[@][backend:]name`, like "reviewer" or "@claude:coder". Left out: the general agent.',
+    ),
+  prompt: z
+    .string()
+    .min(1)
+    .max(LENGTHS.prompt)
+    .describe(
+      'The whole task. The agent knows nothing but this: say what is wanted and why, where to look, what is known, what to leave alone.',
+    ),
+  expectedOutput: z
+    .string()
+    .max(LENGTHS.prompt)
+    .optional()
+    .describe('What its answer must hold, and in which form.'),
+  name: z.string().trim().min(1).max(LENGTHS.name).optional().describe('A short name for people to see.'),
+  model: z
+    .string()
+    .max(120)
+    .optional()
+    .describe('Only if the task needs another model than the agent’s own.'),
+  targetFiles: z
+    .array(z.string().min(1).max(4_096))
+    .max(LENGTHS.files)
+    .default([])
+    .describe('Files it will change, if known. Others that work on them are told.'),
+  isolation: z
+    .enum(['own', 'shared'])
+    .default('own')
+    .describe(
+      '"own": a worktree of its own, a copy of yours as it is now. "shared": in your worktree, while you cannot write.',
+    ),
+  resultSchema: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('A JSON schema; a successful report must hold a structured result that fits it.'),
+  budget: BudgetLimits.strict().optional().describe('At most this much, out of your own budget.'),
+  key: z
+    .string()
+    .min(1)
+    .max(LENGTHS.name)
+    .optional()
+    .describe('The same key again returns the same subtask instead of a second one.'),
+};
+
+const Spawned = z.object({
+  state: z.enum(['ended', 'needs_you', 'running']),
+  taskId: z.string(),
+  status: z.string().nullable(),
+  updates: z.array(Update),
+  warning: z.string().optional(),
+});
+
+type Wanted = z.output<z.ZodObject<typeof subtask>>;
+
+export const spawnSubtask = defineTool({
+  name: 'a2a_spawn_subtask',
+  title: 'Hand a task to another agent',
+  description: [
+    'Starts another agent on a task and, unless `blocking` is false, waits for its result. The agent works in a worktree of its own that starts from yours, uncommitted changes included; its changes come back only when you pull them.',
+    'Use it when a specialist would do the work better, or when it needs much reading of which you need only the answer. Not for what takes you a few calls, and not to pass your whole task on.',
+    'If it takes longer than your client waits, you are told that it is running. Do not start it again: its result comes by itself.',
+    'Example: {"agentType":"reviewer","prompt":"Review the error handling in src/net/*.ts. Look for swallowed errors and missing time-outs. Change nothing.","expectedOutput":"A list of findings, each with file and line, worst first."}',
+  ],
+  input: z.strictObject({
+    ...subtask,
+    blocking: z
+      .boolean()
+      .default(true)
+      .describe('false: return at once and go on; you hear of its end later.'),
+  }),
+  output: Spawned,
+  annotations: ACTS,
+  async run({ blocking, ...wanted }, world) {
+    const input = spawnInput(wanted, world, '');
+    if (blocking) world.progress(`waits for ${wanted.agentType ?? 'an agent'}`);
+    const { patienceMs, signal, orchestrator } = world;
+    const result = await orchestrator.spawnSubtask(input, {
+      blocking,
+      signal,
+      ...(patienceMs === null ? {} : { patienceMs }),
+    });
+    return spawned(result, world, blocking);
+  },
+});
+
+export const spawnParallelSubtasks = defineTool({
+  name: 'a2a_spawn_parallel_subtasks',
+  title: 'Hand several tasks to agents at once',
+  description: [
+    'Starts several agents at the same time, all or none, and returns their ids at once. You hear of each end as it comes; a2a_await_subtasks waits for them. With `blocking` true it waits for all of them itself.',
+    'Use it for parts that do not depend on each other. Give each part its own files where you can: what two of them change in the same lines you will have to merge.',
+    'Example: {"subtasks":[{"agentType":"tester","prompt":"Write tests for src/parse.ts …"},{"agentType":"researcher","prompt":"Find out how …"}]}',
+  ],
+  input: z.strictObject({
+    subtasks: z.array(z.strictObject(subtask)).min(1).max(50),
+    blocking: z.boolean().default(false).describe('true: wait for all of them.'),
+  }),
+  output: z.object({
+    subtasks: z.array(
+      z.object({ taskId: z.string(), name: z.string().nullable(), warning: z.string().optional() }),
+    ),
+    open: z.array(z.string()),
+    updates: z.array(Update),
+  }),
+  annotations: ACTS,
+  async run({ subtasks, blocking }, world) {
+    const inputs = subtasks.map((wanted, i) => spawnInput(wanted, world, `#${i}`));
+    const spawns = await world.orchestrator.spawnSubtasks(inputs);
+    const list = spawns.map((spawn, i) => ({
+      taskId: spawn.task,
+      name: subtasks[i]?.name ?? null,
+      ...(spawn.warning === undefined ? {} : { warning: spawn.warning }),
+    }));
+    const ids = spawns.map(({ task }) => task);
+    const started = `Started ${ids.length}: ${ids.join(', ')}.`;
+    const warnings = list.flatMap(({ taskId, warning }) =>
+      warning === undefined ? [] : [`Note on ${taskId}: ${warning}`],
+    );
+    if (!blocking) {
+      const text = [started, ...warnings, whenYouHear(world)].join('\n');
+      return { structured: { subtasks: list, open: ids, updates: [] }, text };
+    }
+    const ends = await awaitEnds(world, { taskIds: ids, mode: 'all', timeoutMs: null });
+    const text = [started, ...warnings, ends.text].join('\n');
+    return {
+      structured: { subtasks: list, open: ends.structured.open, updates: ends.structured.updates },
+      text,
+    };
+  },
+});
+
+/** The protocol's call id is the key unless the caller has one: a call that is made again makes no second child (SUB1). */
+function spawnInput(wanted: Wanted, world: RunWorld, part: string): SpawnInput {
+  checkDelegate(wanted.agentType, world);
+  const key = wanted.key ?? callKey(world, part);
+  const given = Object.entries({ ...wanted, key }).filter(([, value]) => value !== undefined);
+  // What is left has the types it had: only what was not given is gone.
+  return Object.fromEntries(given) as unknown as SpawnInput;
+}
+
+/** A definition may name the only agents it hands work to. */
+function checkDelegate(agentType: string | undefined, { grants }: RunWorld): void {
+  const only = grants?.delegatesTo;
+  if (!only) return;
+  const name = agentType === undefined ? 'agent' : parseAgentType(agentType, 'any')?.name;
+  if (name !== undefined && only.includes(name)) return;
+  const whom = only.length > 0 ? `only to ${only.join(', ')}` : 'to nobody';
+  throw new ReveilleError('not_allowed', `By your definition you hand work ${whom}.`, {
+    data: { known: only },
+  });
+}
+
+function spawned(result: SpawnResult, world: RunWorld, waited: boolean): ToolOutput<z.input<typeof Spawned>> {
+  const { task, state } = result;
+  if (state === 'running') {
+    const how = waited ? 'is still running' : 'is running';
+    const lines = [
+      `${task} ${how}.`,
+      ...(result.warning === undefined ? [] : [`Note: ${result.warning}`]),
+      whenYouHear(world),
+    ];
+    const warning = result.warning === undefined ? {} : { warning: result.warning };
+    return {
+      structured: { state, taskId: task, status: null, updates: [], ...warning },
+      text: lines.join('\n'),
+    };
+  }
+  const deliveries = state === 'ended' ? (result.delivery ? [result.delivery] : []) : result.deliveries;
+  const none = `${task} has ended; you were given its result before. a2a_subtask_status shows it again.`;
+  const words = deliveries.length > 0 ? updatesText(deliveries) : none;
+  const status = deliveries.find(({ end }) => end)?.end?.status ?? null;
+  return {
+    structured: { state, taskId: task, status, updates: deliveries.map(updateOf) },
+    text: [words, ...nextSteps(deliveries, world.has)].join('\n'),
+  };
+}
