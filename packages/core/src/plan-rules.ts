@@ -22,11 +22,12 @@ export interface Known {
 export function resolveAgent(
   known: Known,
   text: string | undefined,
+  repository: string | null = null,
 ): AgentType | { problem: string; known: string[] } {
   const { settings } = known;
   if (text === undefined) return { backend: settings.defaultBackend, name: settings.defaultAgent };
   const type = parseAgentType(text, settings.defaultBackend);
-  const names = known.agents.names();
+  const names = known.agents.names(repository);
   if (!type) {
     const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
     return {
@@ -54,14 +55,18 @@ export function resolveAgent(
 export type CheckedPlan = { readonly plan: ParsedPlanInput; readonly agents: readonly AgentType[] };
 
 /** Checks a plan whole and reports every problem at once, each with its place (PLN1). */
-export function checkPlan(known: Known, input: unknown): CheckedPlan | { readonly problems: PlanProblem[] } {
+export function checkPlan(
+  known: Known,
+  input: unknown,
+  repository: string | null = null,
+): CheckedPlan | { readonly problems: PlanProblem[] } {
   const parsed = PlanInput.safeParse(input);
   const tasks = parsed.success ? parsed.data.tasks : legible(input);
   const problems = parsed.success
     ? []
     : parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message }));
   const agents = tasks.map((task, i) => {
-    const agent = resolveAgent(known, task.agent);
+    const agent = resolveAgent(known, task.agent, repository);
     if ('problem' in agent) problems.push({ at: `tasks[${i}].agent`, problem: agent.problem });
     return agent;
   });

@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { HTTP_PROTOCOL, type Health } from '@reveille/protocol';
 import { compose, type Composition } from './compose/compose.ts';
 import type { Parts } from './compose/parts.ts';
+import { standardParts } from './compose/standard.ts';
 import { systemClock } from './compose/system.ts';
 import type { Config } from './config/schema.ts';
 import { EventFeed } from './events/feed.ts';
@@ -55,7 +56,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       world,
       identity,
       committed: (last) => feed.committed(last),
-      ...(options.parts ? { parts: options.parts } : {}),
+      parts: options.parts ?? (await standardParts({ config, place, log })),
     });
     undo.defer(() => composition.close());
     const { engine } = composition;

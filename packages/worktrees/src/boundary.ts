@@ -2,6 +2,7 @@ import type { Executor } from '@reveille/core';
 import type { Caller, Orchestrator, Task } from '@reveille/protocol';
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout } from './checkout.ts';
+import type { KnownCheckout } from './creation/record.ts';
 import { WORKTREE_DEFAULTS, type WorktreeSettings } from './creation/settings.ts';
 import type { SetupRunner } from './creation/setup.ts';
 import type { DirtyPolicy } from './creation/start.ts';
@@ -86,7 +87,7 @@ export class Boundary implements AsyncDisposable {
 
   /** The way of file tools into a task's checkout. Whoever opens it closes it. */
   async door(task: Task, access: 'read' | 'write'): Promise<FileDoor> {
-    return openDoor((await this.#need(task)).path, { access });
+    return openDoor((await this.checkoutOf(task)).path, { access });
   }
 
   /** The agent that integrates plans. */
@@ -94,7 +95,7 @@ export class Boundary implements AsyncDisposable {
     return integratorExecutor({
       connect,
       bench: async ({ task, report }, signal) => {
-        const checkout = await this.#need(task);
+        const checkout = await this.checkoutOf(task);
         return benchIn(checkout, (command) =>
           this.#verify(checkout, command, { signal, said: (text) => report({ type: 'output', text }) }),
         );
@@ -121,7 +122,8 @@ export class Boundary implements AsyncDisposable {
     return { passed: ran.code === 0, output: ran.output.slice(-VERDICT_CHARACTERS) };
   }
 
-  async #need(task: Task) {
+  /** The checkout of a task that has one. */
+  async checkoutOf(task: Task): Promise<KnownCheckout> {
     const checkout = await this.worktrees.checkoutOf(task);
     if (checkout) return checkout;
     throw new ReveilleError('wrong_state', `Task ${task.id} has no worktree.`);

@@ -19,3 +19,4 @@ export { Trust, type Grant, type TrustItem, type TrustOptions } from './trust/tr
 export { examine, type ExamineOptions, type Finding } from './doctor/examine.ts';
 export { formatDoctor } from './doctor/format.ts';
 export { Forecaster } from './work/forecast.ts';
+export { openDoor, type DoorOptions, type FileDoor } from './door/door.ts';

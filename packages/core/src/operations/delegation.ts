@@ -16,6 +16,7 @@ import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { resolveAgent } from '../plan-rules.ts';
+import { knownRepository } from '../repository-agents.ts';
 import { spawn } from '../subtasks.ts';
 import type { Tx } from '../tx.ts';
 
@@ -83,8 +84,9 @@ export function delegation(host: Host, caller: Caller): Pick<Orchestrator, (type
 /** All of them or none: one change. */
 async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnInput[]): Promise<Spawned[]> {
   const parsed = inputs.map((input) => parseInput(SpawnInput, input));
-  const agents = parsed.map((input) => knownAgent(host, input));
   const session = ownSession(caller);
+  const repository = await knownRepository(host, caller, null);
+  const agents = parsed.map((input) => knownAgent(host, input, repository));
   await host.alive(caller);
   const checkpoint = await checkpointOf(host.context, caller, parsed);
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
@@ -118,8 +120,8 @@ async function checkpointOf(
   return task && task.repository !== null ? workspaces.checkpoint(task) : null;
 }
 
-function knownAgent(host: Host, input: ParsedSpawn): AgentType {
-  const agent = resolveAgent(host.context, input.agentType);
+function knownAgent(host: Host, input: ParsedSpawn, repository: string | null): AgentType {
+  const agent = resolveAgent(host.context, input.agentType, repository);
   if ('problem' in agent)
     throw new ReveilleError('unknown_agent', `Refused: ${agent.problem}.`, { data: { known: agent.known } });
   return agent;

@@ -13,6 +13,7 @@ import { checkCaller, checkOwnsPlan, nameOf, sessionOf } from '../authority.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { checkPlan, resolveAgent } from '../plan-rules.ts';
+import { knownRepository } from '../repository-agents.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan, startPlan } from '../plans.ts';
 import { personSession } from '../sessions.ts';
 import type { Tx } from '../tx.ts';
@@ -52,7 +53,8 @@ export function planOperations(
 
   return {
     async savePlan(input, options = {}) {
-      const checked = checkPlan(context, input);
+      const repository = await knownRepository(host, caller, input.repository);
+      const checked = checkPlan(context, input, repository);
       if ('problems' in checked) throw invalidInput(checked.problems);
       await host.alive(caller);
       const id = await decide(context, async (tx) => {
@@ -65,7 +67,8 @@ export function planOperations(
 
     async addPlanTask(id, input) {
       const task = parseInput(PlanTaskInput, input);
-      const agent = resolveAgent(context, task.agent);
+      const repository = await knownRepository(host, caller, (await getPlan(id)).plan.repository);
+      const agent = resolveAgent(context, task.agent, repository);
       if ('problem' in agent)
         throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
       await host.alive(caller);

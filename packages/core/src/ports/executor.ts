@@ -72,9 +72,11 @@ export interface Executors {
   get(backend: string): Executor | undefined;
 }
 
-/** The agent definitions that exist; core only asks by name. */
+/** The agent definitions that exist; core only asks by name. A repository may have its own. */
 export interface Agents {
-  names(): readonly string[];
+  names(repository?: string | null): readonly string[];
+  /** Looks a repository's own up, so that they are among its names. */
+  know?(repository: string): Promise<void>;
   /** The agent's last message is its report: it cannot or need not call a tool for it (SUB6). */
   reportsByLastMessage?(agent: AgentType): boolean;
 }

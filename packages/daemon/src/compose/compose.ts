@@ -1,13 +1,13 @@
 import { Engine, type Dispatch, type Store } from '@reveille/core';
 import { openSqlite } from '@reveille/stores';
 import type { Identity } from '../place/identity.ts';
-import { STANDARD_PARTS, type Mount, type Parts, type World } from './parts.ts';
+import type { Mount, Parts, World } from './parts.ts';
 import { systemRandom } from './system.ts';
 
 export interface ComposeOptions {
-  readonly world: Omit<World, 'connect'>;
+  readonly world: Omit<World, 'connect' | 'sessionOf' | 'taskOf'>;
   readonly identity: Identity;
-  readonly parts?: Parts;
+  readonly parts: Parts;
   /** Events up to this number are on disk. */
   readonly committed: (last: number) => void;
 }
@@ -23,8 +23,13 @@ export interface Composition {
 
 /** Puts the rooms together: the only place that knows all of them. The engine is not started yet. */
 export async function compose(options: ComposeOptions): Promise<Composition> {
-  const { identity, committed, parts = STANDARD_PARTS } = options;
-  const world: World = { ...options.world, connect: (caller) => engine.as(caller) };
+  const { identity, committed, parts } = options;
+  const world: World = {
+    ...options.world,
+    connect: (caller) => engine.as(caller),
+    sessionOf: async (id) => (await backend.store.get('session', id))?.doc ?? null,
+    taskOf: async (id) => (await backend.store.get('task', id))?.doc ?? null,
+  };
   const { config, place, clock, log } = world;
   const backend = await openSqlite({ path: place.database, clock });
   const claims = stoppable(backend.dispatch);
@@ -45,7 +50,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     engine,
     mounts: parts.mounts?.(world) ?? [],
     stopClaiming: claims.stop,
-    close: () => backend.close(),
+    async close() {
+      await parts.close?.();
+      await backend.close();
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Agents, Clock, Executors, Workspaces } from '@reveille/core';
-import type { Caller, Orchestrator, RunId, SessionId } from '@reveille/protocol';
-import { scriptedExecutor } from '@reveille/executors';
+import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
@@ -15,6 +14,9 @@ export interface World {
   readonly connect: (caller: Caller) => Orchestrator;
   /** What a run's agent comes back with over HTTP; it dies with the run's epoch. */
   readonly credentialOf: (run: { run: RunId; session: SessionId; epoch: number }) => string;
+  /** Records as they are, for whoever has to know who calls. */
+  readonly sessionOf: (id: SessionId) => Promise<Session | null>;
+  readonly taskOf: (id: TaskId) => Promise<Task | null>;
   /** Where the daemon listens. */
   readonly url: string;
 }
@@ -35,24 +37,6 @@ export interface Parts {
   readonly workspaces?: (world: World) => Workspaces;
   /** What is served beside the API: the place for `/mcp`. */
   readonly mounts?: (world: World) => readonly Mount[];
+  /** After the engine has stopped. */
+  readonly close?: () => Promise<void>;
 }
-
-/** Until packages/agents is plugged in: the names of the built-in definitions. */
-const BUILT_IN = [
-  'orchestrator',
-  'agent',
-  'coder',
-  'architect',
-  'researcher',
-  'reviewer',
-  'tester',
-  'product',
-];
-
-export const STANDARD_PARTS: Parts = {
-  agents: () => ({ names: () => BUILT_IN }),
-  executors({ clock, connect }) {
-    const scripted = scriptedExecutor({ clock, connect });
-    return { backends: () => ['scripted'], get: (name) => (name === 'scripted' ? scripted : undefined) };
-  },
-};

@@ -167,6 +167,11 @@ const Sandbox = group(
     hosts: texts('Hosts that may be reached; *.example.org for those below it.'),
     reads: texts('Further paths that may be read; ~/ is the home.'),
     writes: texts('Further paths that may be written.'),
+    audit: choice(
+      ['unconfined', 'always', 'off'],
+      'unconfined',
+      'When a change of the person’s checkout during a turn stops the run: where no sandbox holds, always, never.',
+    ),
   },
   'What agents’ processes can see and touch.',
 );

@@ -1,0 +1,78 @@
+import { homedir } from 'node:os';
+import { catalogue, type AgentDefinition, type Catalogue } from '@reveille/agents';
+import type { Agents } from '@reveille/core';
+import type { AgentType } from '@reveille/protocol';
+import type { Trust, TrustItem } from '@reveille/worktrees';
+
+const keyOf = ({ name, content }: Pick<TrustItem, 'name' | 'content'>): string => `${name}\0${content}`;
+
+interface Opened {
+  readonly catalogue: Catalogue;
+  /** What the catalogue asked about, and what the person has agreed to of it. */
+  readonly asked: Map<string, TrustItem>;
+  readonly trusted: Set<string>;
+}
+
+/**
+ * The agents of every repository, of the person's home, and our own. What a repository brings counts once the person has
+ * agreed to its content; whether they have is looked up when the repository is named, since that needs the disk.
+ */
+export class RepositoryAgents implements Agents {
+  readonly #trust: Trust;
+  readonly #home: string;
+  readonly #opened = new Map<string, Opened>();
+  readonly #everywhere: Catalogue;
+
+  constructor(trust: Trust, home = homedir()) {
+    this.#trust = trust;
+    this.#home = home;
+    this.#everywhere = catalogue({ home, isTrusted: () => true });
+  }
+
+  names(repository: string | null = null): readonly string[] {
+    return this.in(repository).names();
+  }
+
+  async know(repository: string): Promise<void> {
+    const { catalogue: found, asked, trusted } = this.#open(repository);
+    asked.clear();
+    found.refresh();
+    for (const { item, trusted: yes } of await this.#trust.trustOf(repository, [...asked.values()])) {
+      if (yes) trusted.add(keyOf(item));
+      else trusted.delete(keyOf(item));
+    }
+    found.refresh();
+  }
+
+  /** The catalogue of a repository; null: of none. */
+  in(repository: string | null): Catalogue {
+    return repository === null ? this.#everywhere : this.#open(repository).catalogue;
+  }
+
+  definition(repository: string | null, agent: AgentType): AgentDefinition | undefined {
+    return this.in(repository).get(agent.name);
+  }
+
+  reportsByLastMessage(agent: AgentType): boolean {
+    return this.#everywhere.reportsByLastMessage(agent);
+  }
+
+  close(): void {
+    this.#everywhere.close();
+    for (const { catalogue: each } of this.#opened.values()) each.close();
+  }
+
+  #open(repository: string): Opened {
+    const known = this.#opened.get(repository);
+    if (known) return known;
+    const trusted = new Set<string>();
+    const asked = new Map<string, TrustItem>();
+    const isTrusted = (item: TrustItem): boolean => {
+      asked.set(keyOf(item), item);
+      return trusted.has(keyOf(item));
+    };
+    const opened = { catalogue: catalogue({ repository, home: this.#home, isTrusted }), asked, trusted };
+    this.#opened.set(repository, opened);
+    return opened;
+  }
+}

@@ -1,0 +1,74 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { INTEGRATOR, type Executor } from '@reveille/core';
+import { scriptedExecutor } from '@reveille/executors';
+import { mcpHttp } from '@reveille/tools';
+import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
+import { expandHome } from '../config/home.ts';
+import type { Config } from '../config/schema.ts';
+import type { Log } from '../log/log.ts';
+import type { Place } from '../place/folder.ts';
+import { VERSION } from '../version.ts';
+import { CallerWorlds } from './caller-world.ts';
+import type { Parts } from './parts.ts';
+import { RepositoryAgents } from './repository-agents.ts';
+
+/** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
+export async function standardParts(from: {
+  readonly config: Config;
+  readonly place: Place;
+  readonly log: Log;
+}): Promise<Parts> {
+  const { config, place, log } = from;
+  const boundary = await Boundary.open({
+    settings: boundarySettings(config),
+    log: (message, data) => log.warn(message, data),
+  });
+  const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
+  const servers: { close(): Promise<void> }[] = [];
+  return {
+    agents: () => agents,
+    workspaces: () => boundary.worktrees,
+    executors({ clock, connect }) {
+      const scripted = scriptedExecutor({
+        clock,
+        connect,
+        write: async ({ task }, path, content) => {
+          using door = await boundary.door(task, 'write');
+          await door.writeFile(path, content);
+        },
+      });
+      const all = new Map<string, Executor>([
+        ['scripted', scripted],
+        [INTEGRATOR.backend, boundary.integrator(connect)],
+      ]);
+      return { backends: () => ['scripted'], get: (name) => all.get(name) };
+    },
+    mounts(world) {
+      const worlds = new CallerWorlds({ world, boundary, agents });
+      const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
+      const server = mcpHttp({ version: VERSION, onError });
+      servers.push(server);
+      return [{ path: '/mcp', handle: (request, caller) => server.fetch(request, worlds.of(caller)) }];
+    },
+    async close() {
+      await Promise.all(servers.map((server) => server.close()));
+      agents.close();
+      await boundary[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function boundarySettings({ worktrees, sandbox }: Config): BoundarySettings {
+  const { dirty, setup, ...rest } = worktrees;
+  const network =
+    sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
+  const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
+  return {
+    worktrees: { ...rest, setup: setup && { ...setup, lockFiles: setup.lockFiles } },
+    dirty,
+    sandbox: sandbox.mode,
+    confinement: { network, reads: paths(sandbox.reads), writes: paths(sandbox.writes) },
+    audit: sandbox.audit,
+  };
+}
