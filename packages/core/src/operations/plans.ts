@@ -1,5 +1,6 @@
 import {
   PlanTaskInput,
+  RepositoryPath,
   ReveilleError,
   invalidInput,
   parseInput,
@@ -30,6 +31,13 @@ export const PLAN_OPERATIONS = [
   'listPlans',
 ] as const;
 
+/** Before anything has been checked: it may be anything. */
+function namedIn(input: unknown): string | null {
+  const named = typeof input === 'object' && input && 'repository' in input ? input.repository : null;
+  const path = RepositoryPath.safeParse(named);
+  return path.success ? path.data : null;
+}
+
 export function planOperations(
   host: Host,
   caller: Caller,
@@ -53,7 +61,7 @@ export function planOperations(
 
   return {
     async savePlan(input, options = {}) {
-      const repository = await knownRepository(host, caller, input.repository);
+      const repository = await knownRepository(host, caller, namedIn(input));
       const checked = checkPlan(context, input, repository);
       if ('problems' in checked) throw invalidInput(checked.problems);
       await host.alive(caller);
