@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundRepository } from '../repository.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './claimed.ts';
 import { orNull } from './files.ts';
 import { addAlternate, makeGitDir } from './git-dirs.ts';
 import { ownGitDirOf, roomOf } from './layout.ts';

@@ -5,6 +5,7 @@ import type { Checkout, Repository } from '../checkout.ts';
 import { git } from '../git/git.ts';
 import { createRefs, dropRef, settleRef } from '../git/refs.ts';
 import type { FoundRepository } from '../repository.ts';
+import type { Claim } from './claimed.ts';
 import { moveFolder, orNull, readJson, writeWhole } from './files.ts';
 import { layoutOf, pinOf, roomOf, treeOf } from './layout.ts';
 import { withLock } from './lock.ts';
@@ -13,16 +14,6 @@ import { branchIsFree, folded, namesFor, type CheckoutName, type NameParts } fro
 import { readRecord } from './record.ts';
 import { freePorts } from './ports.ts';
 import type { Stage } from './stage.ts';
-
-/**
- * The administrative step. Under the lock a name is chosen that nobody has; the stage says what is going to be made;
- * the room is moved to its place with the stage's id in it, which makes the name ours; then the refs are made. A
- * process that dies anywhere after the first leaves a stage whose claim says what to take back.
- */
-export interface Claim extends CheckoutName {
-  readonly kind: Checkout['kind'];
-  readonly start: string;
-}
 
 interface ClaimSpec {
   readonly parts: NameParts;
@@ -35,6 +26,11 @@ interface ClaimSpec {
 const claimFile = (stage: string): string => join(stage, 'claim.json');
 const ownerFile = (room: string): string => join(room, 'owner');
 
+/**
+ * The administrative step. Under the lock a name is chosen that nobody has; the stage says what is going to be made;
+ * the room is moved to its place with the stage's id in it, which makes the name ours; then the refs are made. A
+ * process that dies anywhere after the first leaves a stage whose claim says what to take back.
+ */
 export async function claimName(repository: FoundRepository, stage: Stage, spec: ClaimSpec): Promise<Claim> {
   const fresh = join(stage.path, 'room');
   await mkdir(fresh);

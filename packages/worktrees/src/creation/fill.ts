@@ -15,7 +15,8 @@ import { keyOf, runSetup, type SetupRunner } from './setup.ts';
 import { openStage, type Stage } from './stage.ts';
 import { putTemplate, sharesBlocks, templateCommit } from './template.ts';
 import { deleteFolder, throwAway } from './trash.ts';
-import { checkOut, fillCold, moveTo, type Filling } from './ways.ts';
+import type { Filling } from './filling.ts';
+import { checkOut, fillCold, moveTo } from './ways.ts';
 
 export interface FillSpec {
   readonly settings: WorktreeSettings;

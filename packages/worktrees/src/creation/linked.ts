@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Repository } from '../checkout.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './claimed.ts';
 import { codeOf } from './failures.ts';
 import { orNull } from './files.ts';
 import { treeOf } from './layout.ts';

@@ -72,14 +72,10 @@ async function finishRemoval(
  * does, or is gone, is not needed any more.
  */
 async function stillNeeded(repository: Repository, { branch, start }: CheckoutRecord): Promise<boolean> {
-  const asked = { gitDir: repository.gitDir };
-  const ref = `refs/heads/${branch}`;
-  const found = await git({ ...asked, args: ['rev-parse', '-q', '--verify', ref], accept: [1] });
-  if (found.code !== 0) return false;
-  // 128: one of the two is not there. Then there is nothing to compare.
   const contains = await git({
-    ...asked,
-    args: ['merge-base', '--is-ancestor', start, ref],
+    gitDir: repository.gitDir,
+    args: ['merge-base', '--is-ancestor', start, `refs/heads/${branch}`],
+    // 128: one of the two is not there, and there is nothing to compare.
     accept: [1, 128],
   });
   return contains.code === 1;

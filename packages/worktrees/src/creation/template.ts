@@ -8,7 +8,7 @@ import { restatIndex } from './index-file.ts';
 import { layoutOf } from './layout.ts';
 import type { Stage } from './stage.ts';
 import { throwAway } from './trash.ts';
-import type { Filled, Filling } from './ways.ts';
+import type { Filled, Filling } from './filling.ts';
 
 /**
  * On a file system that can share blocks between files (btrfs, XFS, APFS) a tree is copied from a template,

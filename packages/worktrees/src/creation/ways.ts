@@ -1,27 +1,10 @@
 import { mkdir, rm, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { git, GitError } from '../git/git.ts';
-import type { FoundRepository } from '../repository.ts';
+import type { Filled, Filling } from './filling.ts';
 import { takeWarm } from './pool.ts';
-import type { Stage } from './stage.ts';
 import { copyTemplate } from './template.ts';
 import { throwAway } from './trash.ts';
-
-/** A tree that is filled with the files of a commit, through a git directory of ours and an index of its own. */
-export interface Filling {
-  readonly repository: FoundRepository;
-  readonly stage: Stage;
-  readonly ownGitDir: string;
-  readonly indexFile: string;
-  readonly commit: string;
-  readonly background?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface Filled {
-  /** What the set-up was run for there, if it was. */
-  readonly setupKey: string | null;
-}
 
 /**
  * Fills the stage's tree in the fastest way there is: a tree that is ready, a copy that shares its blocks on a file

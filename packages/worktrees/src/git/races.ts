@@ -11,7 +11,11 @@ const RACES =
 // Waits of 10, 20, 40 … 640 ms, each give or take a half: three seconds in all.
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS, TRIES] = [10, 640, 9];
 
-export const isRace = (error: unknown): boolean => error instanceof GitError && RACES.test(error.stderr);
+/** An answer, not a race: what should not be there is, or stands elsewhere. */
+const ANSWERS = /reference already exists|but expected/;
+
+export const isRace = (error: unknown): boolean =>
+  error instanceof GitError && RACES.test(error.stderr) && !ANSWERS.test(error.stderr);
 
 /** Calls `ask` until it is not another git that keeps it from succeeding, or has been too often. */
 export async function retrying<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { git } from './git.ts';
+import { git, GitError } from './git.ts';
 import { retrying } from './races.ts';
 
 /**
@@ -26,12 +26,15 @@ export async function createRefs(gitDir: string, refs: Readonly<Record<string, s
   );
 }
 
+const NOT_THERE = /unable to resolve reference|but expected/;
+
 /** Deletes a ref that still stands where it did; one that has moved holds somebody's work. */
 export async function dropRef(gitDir: string, ref: string, expected: string): Promise<void> {
+  const args = ['update-ref', '--no-deref', '-d', ref, expected];
   await retrying(async () => {
-    const found = await git({ gitDir, args: ['rev-parse', '-q', '--verify', ref], accept: [1] });
-    if (found.stdout.trim() !== expected) return;
-    await git({ gitDir, args: ['update-ref', '--no-deref', '-d', ref, expected], apart: true });
+    await git({ gitDir, args, apart: true }).catch((error: unknown) => {
+      if (!(error instanceof GitError) || !NOT_THERE.test(error.stderr)) throw error;
+    });
   });
 }
 

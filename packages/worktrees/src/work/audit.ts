@@ -8,7 +8,8 @@ import { readSettings } from './audit-settings.ts';
 import type { HomeRepository } from './home.ts';
 import { copyIndex } from './index-file.ts';
 import { readRefs } from './refs.ts';
-import { withRepository, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withRepository } from './scratch.ts';
 
 /** What no run may change, as it was. Can be stored as JSON. */
 export interface Baseline {

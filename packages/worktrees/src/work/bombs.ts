@@ -1,4 +1,4 @@
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 export interface NewTree {
   readonly oid: string;

@@ -5,7 +5,7 @@ import { isGitName } from '../door/names.ts';
 import { copyTree } from './copy-tree.ts';
 import { nestedFiles } from './nested.ts';
 import { changesBetween } from './trees.ts';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 import { TreeIndex } from './tree-index.ts';
 
 /** The files of a checkout as they are: what is tracked, and what is not and is not ignored. */

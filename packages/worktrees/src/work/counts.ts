@@ -1,5 +1,5 @@
 import type { FileChange } from '@reveille/protocol';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 /** More are not named. */
 const MOST_FILES = 10_000;

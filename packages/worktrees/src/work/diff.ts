@@ -4,7 +4,8 @@ import { capture } from './capture.ts';
 import { countChanges, PLAIN } from './counts.ts';
 import { importInto } from './import.ts';
 import { atHome } from './refs.ts';
-import { withCheckout, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withCheckout } from './scratch.ts';
 import { changesBetween, type RawChange } from './trees.ts';
 
 export interface DiffOptions {

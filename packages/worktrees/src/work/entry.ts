@@ -2,9 +2,9 @@ import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { git, GitError } from '../git/git.ts';
 import { countEntries, type NewTree } from './bombs.ts';
-import { placePack, type Placed } from './placing.ts';
+import { placePack, type Placed, type Quarantine } from './placing.ts';
 import { atHome } from './refs.ts';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 /** How much may come in at once. */
 export const LIMITS = {
@@ -92,13 +92,6 @@ async function checkSizes(scratch: Scratch, lines: readonly string[]): Promise<v
   if (treeTotal > LIMITS.treeBytes) throw new Refused(`The new folders have ${treeTotal} bytes, too many.`);
   const most = await countEntries(scratch, trees);
   if (most > LIMITS.files) throw new Refused(`A tree has more than ${LIMITS.files} files, or is too deep.`);
-}
-
-export interface Quarantine {
-  /** An object folder with one pack in it. */
-  readonly objects: string;
-  /** `pack-<hash>`. */
-  readonly name: string;
 }
 
 async function packAndCheck(scratch: Scratch, objects: string): Promise<Quarantine> {

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import type { Conflict } from '@reveille/protocol';
 import type { Repository } from '../checkout.ts';
-import { withRepository, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withRepository } from './scratch.ts';
 import { mergeCommits } from './three-way.ts';
 
 /** A branch that somebody works on, with its last imported commit. */

@@ -10,7 +10,8 @@ import { copyIndex } from './index-file.ts';
 import { concludeLaying, lay } from './lay.ts';
 import { mergeBranches, type MergeSpec } from './merge.ts';
 import { commitAt, moved } from './refs.ts';
-import { withRepository, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withRepository } from './scratch.ts';
 import { changesBetween, toTreeChanges } from './trees.ts';
 
 /** `headDir`: where the person works in a linked worktree of their own, that one's git directory. */

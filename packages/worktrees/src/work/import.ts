@@ -15,7 +15,8 @@ import {
   updateRefs,
   type RefUpdate,
 } from './refs.ts';
-import { withCheckout, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withCheckout } from './scratch.ts';
 import { keepSnapshot } from './snapshot-refs.ts';
 
 export interface Imported {

@@ -5,7 +5,7 @@ import type { Checkout } from '../checkout.ts';
 import { codeOf } from '../creation/failures.ts';
 import type { Directory } from '../door/directory.ts';
 import { copyPlain, descend, isAbsent, namesIn, openAgentGitDir } from './agent-files.ts';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 const FOLDER = /^[0-9a-f]{2}$/;
 const LOOSE = /^(?:[0-9a-f]{38}|[0-9a-f]{62})$/;

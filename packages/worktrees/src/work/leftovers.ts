@@ -6,7 +6,8 @@ import { replaceIndex } from './index-file.ts';
 import { checkedOut, importInto, type Standpoint } from './import.ts';
 import { pendingPulls, type PendingPulls } from './pulled.ts';
 import { branchRef, isAncestor, moved, treeAt, updateRefs } from './refs.ts';
-import { withCheckout, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withCheckout } from './scratch.ts';
 import { keepSnapshot } from './snapshot-refs.ts';
 import { takeState, type State } from './state.ts';
 

@@ -4,7 +4,8 @@ import { commit, latestTime } from './commits.ts';
 import { enter } from './entry.ts';
 import { oneLine, type Person } from './identity.ts';
 import { commitAt, isAncestor } from './refs.ts';
-import { withRepository, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withRepository } from './scratch.ts';
 import { mergeCommits } from './three-way.ts';
 
 export interface MergeSpec {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Checkout } from '../checkout.ts';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 export interface Nested {
   readonly files: readonly string[];

@@ -19,8 +19,14 @@ import { orNull } from '../creation/files.ts';
 import { layoutOf } from '../creation/layout.ts';
 import { withLock } from '../creation/lock.ts';
 import { newId } from '../creation/stage.ts';
-import type { Quarantine } from './entry.ts';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+
+export interface Quarantine {
+  /** An object folder with one pack in it. */
+  readonly objects: string;
+  /** `pack-<hash>`. */
+  readonly name: string;
+}
 
 export interface Placed {
   release(): Promise<void>;

@@ -6,7 +6,8 @@ import { countChanges } from './counts.ts';
 import { importBranch, importInto } from './import.ts';
 import { concludeLaying, lay, type TreeChange, type Until } from './lay.ts';
 import { commitAt, moved, REFS, treeAt } from './refs.ts';
-import { withCheckout, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withCheckout } from './scratch.ts';
 import { mergeTrees } from './three-way.ts';
 import { changesBetween, stageFiles, toTreeChanges } from './trees.ts';
 

@@ -7,33 +7,11 @@ import { configText } from '../creation/git-dirs.ts';
 import { layoutOf } from '../creation/layout.ts';
 import { withLock } from '../creation/lock.ts';
 import { newId } from '../creation/stage.ts';
-import { gitBytes, type GitAnswer, type GitCall } from '../git/git.ts';
+import { gitBytes } from '../git/git.ts';
 import { COMMITTER, identity } from './identity.ts';
 import { atHome } from './refs.ts';
+import type { Scratch } from './scratch-place.ts';
 import { settleFolder } from './settle-folder.ts';
-
-/** Asked of git in a scratch. */
-export interface ScratchCall extends Pick<GitCall, 'args' | 'input' | 'env' | 'accept' | 'workTree'> {
-  /** An index in place of the scratch's own. */
-  readonly indexFile?: string;
-  /** How long it may take. What an agent wrote can make git wait for ever: a pipe in place of a `.gitignore`. */
-  readonly patienceMs?: number | undefined;
-}
-
-/**
- * Where one operation works. Its git directory is ours; what git writes goes to objects of its own, which are thrown away
- * at the end: only what was checked leaves it (`enter`). It reads the person's objects besides, and nothing else.
- */
-export interface Scratch {
-  readonly repository: Repository;
-  readonly folder: string;
-  /** Ours, with a config of ours. */
-  readonly gitDir: string;
-  readonly objects: string;
-  readonly index: string;
-  git(call: ScratchCall): Promise<GitAnswer>;
-  bytes(call: ScratchCall): Promise<Omit<GitAnswer, 'stdout'> & { readonly stdout: Buffer }>;
-}
 
 type Work<T> = (scratch: Scratch) => Promise<T>;
 

@@ -4,7 +4,8 @@ import { enter } from './entry.ts';
 import { importInto } from './import.ts';
 import { takeObjects } from './intake.ts';
 import { atHome, updateRefs } from './refs.ts';
-import { withCheckout, type Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
+import { withCheckout } from './scratch.ts';
 import { keepSnapshot, readSnapshots, type KeptSnapshot } from './snapshot-refs.ts';
 import { takeState } from './state.ts';
 

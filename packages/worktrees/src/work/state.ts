@@ -4,7 +4,7 @@ import type { Checkout } from '../checkout.ts';
 import { capture, type Captured } from './capture.ts';
 import { enter } from './entry.ts';
 import { treeAt } from './refs.ts';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 export interface StateOptions {
   /** The commit the files belong to, and others that the person's repository has. */

@@ -1,5 +1,5 @@
 import type { Conflict } from '@reveille/protocol';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 /** A tree in the scratch, or what stands in its way. */
 export type MergedTree =

@@ -4,7 +4,7 @@ import type { Checkout } from '../checkout.ts';
 import { orNull } from '../creation/files.ts';
 import type { FileCopies } from './copy-tree.ts';
 import { copyIndex, replaceIndex } from './index-file.ts';
-import type { Scratch, ScratchCall } from './scratch.ts';
+import type { Scratch, ScratchCall } from './scratch-place.ts';
 
 type Call = Pick<ScratchCall, 'args' | 'input' | 'accept'>;
 
@@ -18,6 +18,9 @@ export class TreeIndex {
   readonly #scratch: Scratch;
   readonly #kept: string;
   readonly #place: Pick<ScratchCall, 'workTree' | 'patienceMs'>;
+
+  /** It has entries whose files it has not looked at. */
+  #hasNew = false;
 
   constructor(scratch: Scratch, checkout: Checkout, patienceMs: number) {
     this.#scratch = scratch;
@@ -52,6 +55,7 @@ export class TreeIndex {
     const submodules = folders.length === 0 ? new Set() : await this.#submodules();
     await this.remove([...absent, ...folders.filter((path) => !submodules.has(path))]);
     if (present.length === 0) return;
+    this.#hasNew = true;
     const entries = await this.#entriesOf(present, copies);
     const input = Buffer.from(entries.map((entry) => `${entry}\0`).join(''), 'latin1');
     await this.#ask({ args: ['update-index', '-z', '--add', '--replace', '--index-info'], input });
@@ -84,7 +88,7 @@ export class TreeIndex {
 
   /** Keeps it for the next capture. What it names must be in the person's repository by now. */
   async keep(): Promise<void> {
-    await this.#ask({ args: ['update-index', '-q', '--refresh'], accept: [1] });
+    if (this.#hasNew) await this.#ask({ args: ['update-index', '-q', '--refresh'], accept: [1] });
     await replaceIndex(this.#scratch.index, this.#kept, `${this.#kept}.new`);
   }
 }

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
 import type { TreeChange } from './lay.ts';
-import type { Scratch } from './scratch.ts';
+import type { Scratch } from './scratch-place.ts';
 
 export interface RawChange {
   /** One character for each byte. */

@@ -13,7 +13,7 @@ import { AUTHOR, asPerson } from './scratch.ts';
  */
 const [root = '', count = '1', atATime = '1', who = ''] = process.argv.slice(2);
 const repository = await findRepository(root, WORKTREE_DEFAULTS);
-const start = await resolveStart(repository, { branch: 'main', dirty: 'head' });
+const start = await resolveStart(repository, { dirty: 'fail' });
 const failures: string[] = [];
 let next = 0;
 let made = 0;

@@ -21,7 +21,7 @@ const options = () => ({ warn: () => {}, home: scene.home, env: scene.env });
 /** What must be the same with a sandbox and without one. */
 const SETTINGS = hasSandbox ? (['require', 'off'] as const) : (['off'] as const);
 
-describe.each(SETTINGS)(`running a command, sandbox: %s${unlessSkipped}`, (setting) => {
+describe.each(SETTINGS)('running a command, sandbox: %s', (setting) => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await openSandbox({ ...options(), setting });

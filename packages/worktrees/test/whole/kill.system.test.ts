@@ -58,7 +58,7 @@ async function live(args: readonly string[], killAfterMs: number | null): Promis
   return line === undefined ? null : (JSON.parse(line) as Ended);
 }
 
-test('[WKT6.40] killed again and again at any moment, a plan in worktrees ends with everything in one branch, and nothing half done', async () => {
+test('[WKT6.83] killed again and again at any moment, a plan in worktrees ends with everything in one branch, and nothing half done', async () => {
   const { folder, root } = makeRepository();
   const git = gitIn(root);
   try {

@@ -10,7 +10,7 @@ const makes = (path: string, content: string, after: readonly string[] = []): Pa
   script: { steps: [edit(path, content), { do: 'report', output: `made ${path}` }] },
 });
 
-test('[WKT6.30][PLN5.10][PLN6.10] a plan with dependencies and subtasks ends with one branch that has it all; the person’s checkout is untouched', async () => {
+test('[WKT6.80][PLN5.80][PLN6.80] a plan with dependencies and subtasks ends with one branch that has it all; the person’s checkout is untouched', async () => {
   await using shop = await openShop();
   const head = shop.git('rev-parse', 'HEAD');
   const child = (name: string) => ({
@@ -43,7 +43,7 @@ test('[WKT6.30][PLN5.10][PLN6.10] a plan with dependencies and subtasks ends wit
   expect(shop.git('fsck', '--strict', '--no-dangling')).toBe('');
 });
 
-test('[WKT7.10] a child starts from its parent’s uncommitted state, and a pull brings back only what the child did', async () => {
+test('[WKT7.80] a child starts from its parent’s uncommitted state, and a pull brings back only what the child did', async () => {
   await using shop = await openShop();
   const plan = await shop.plan({
     parent: {
@@ -72,7 +72,7 @@ test('[WKT7.10] a child starts from its parent’s uncommitted state, and a pull
   expect(shop.files(parent.branch)).toContain('seen.txt');
 });
 
-test('[PLN6.11] a conflict names the task and the files, and the owner chooses: left out, stopped, or resolved', async () => {
+test('[PLN6.81] a conflict names the task and the files, and the owner chooses: left out, stopped, or resolved', async () => {
   await using shop = await openShop();
   const both = { a: makes('src/a.txt', 'A\ntwo\nthree\n'), b: makes('src/a.txt', 'B\ntwo\nthree\n') };
   const asked = async (): Promise<boolean> => (await shop.person.inbox()).length > 0;
@@ -106,7 +106,7 @@ test('[PLN6.11] a conflict names the task and the files, and the owner chooses: 
   }
 });
 
-test('[PLN6.12] every step is checked; one that makes the check fail is not merged, and says what it printed', async () => {
+test('[PLN6.82] every step is checked; one that makes the check fail is not merged, and says what it printed', async () => {
   await using shop = await openShop();
   const plan = await shop.plan(
     { good: makes('good.txt', 'x'), bad: makes('bad.txt', 'x', ['good']) },
@@ -127,7 +127,7 @@ test('[PLN6.12] every step is checked; one that makes the check fail is not merg
   expect(shop.files(branch)).not.toContain('bad.txt');
 });
 
-test('[WKT6.31] a retry begins afresh, and what the failed attempt made is in a snapshot; discarded work comes back', async () => {
+test('[WKT6.81] a retry begins afresh, and what the failed attempt made is in a snapshot; discarded work comes back', async () => {
   await using shop = await openShop();
   const plan = await shop.plan({
     a: {
@@ -159,7 +159,7 @@ test('[WKT6.31] a retry begins afresh, and what the failed attempt made is in a 
   expect(readFileSync(join(restored.worktree, 'later.txt'), 'utf8')).toBe('not committed');
 });
 
-test('[WKT6.32] the work comes home on request, and never into a dirty checkout', async () => {
+test('[WKT6.82] the work comes home on request, and never into a dirty checkout', async () => {
   await using shop = await openShop();
   const plan = await shop.plan({ a: makes('a.txt', 'a') });
   await shop.until(plan);
@@ -175,7 +175,7 @@ test('[WKT6.32] the work comes home on request, and never into a dirty checkout'
   expect(shop.git('status', '--porcelain')).toBe('');
 });
 
-test('[BND3.10] where nothing holds an agent in, a change of the person’s checkout stops its run and is told', async () => {
+test('[BND3.80] where nothing holds an agent in, a change of the person’s checkout stops its run and is told', async () => {
   await using shop = await openShop({
     settings: { sandbox: 'off' },
     write: (root, path, content) => writeFileSync(join(root, path), content),
@@ -189,7 +189,7 @@ test('[BND3.10] where nothing holds an agent in, a change of the person’s chec
   expect(await shop.person.inbox()).toMatchObject([{ kind: 'escape' }]);
 });
 
-test('[WKT3.10] a dirty checkout fails a task that would start from it, and says which files', async () => {
+test('[WKT3.80] a dirty checkout fails a task that would start from it, and says which files', async () => {
   await using shop = await openShop();
   write(shop.root, { 'README.md': 'mine\n' });
   const plan = await shop.plan({ a: makes('a.txt', 'a') });
@@ -197,7 +197,7 @@ test('[WKT3.10] a dirty checkout fails a task that would start from it, and says
   expect((await shop.task(plan, 'a')).end?.error?.message).toContain('README.md');
 });
 
-test('[PLN7.10] owners are told when live branches begin to conflict', async () => {
+test('[PLN7.80] owners are told when live branches begin to conflict', async () => {
   await using shop = await openShop();
   const works = (content: string): Part => ({
     script: {

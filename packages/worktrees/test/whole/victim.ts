@@ -5,7 +5,8 @@ import { openDatabase, openEngine, savePlan, type Part } from './world.ts';
 
 const [folder = '', root = '', tasks] = process.argv.slice(2);
 const backend = await openDatabase(folder);
-const { person, close, warnings } = await openEngine(backend, { root });
+const life = await openEngine(backend, { root });
+const { person, warnings } = life;
 const [known] = await person.listPlans();
 const plan = known?.id ?? (await savePlan(person, root, JSON.parse(tasks ?? '{}') as Record<string, Part>));
 process.stdout.write('up\n');
@@ -23,5 +24,5 @@ for (;;) {
   }
   await sleep(20);
 }
-await close();
+await life.close();
 await backend.close();

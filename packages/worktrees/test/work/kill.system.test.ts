@@ -13,7 +13,7 @@ import { settleWork } from '../../src/work/settle-work.ts';
 import { AGENT, makeWorld, type AgentPlace, type World } from './world.ts';
 
 const CHILD = fileURLToPath(new URL('kill-child.ts', import.meta.url));
-const KILLS = 4;
+const KILLS = 3;
 const FILES = 60;
 
 /** Runs it to the end; how long it took. */
