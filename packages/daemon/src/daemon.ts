@@ -56,7 +56,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       world,
       identity,
       committed: (last) => feed.committed(last),
-      parts: options.parts ?? (await standardParts({ config, place, log })),
+      parts: options.parts ?? (await standardParts({ config, place, log, url })),
     });
     undo.defer(() => composition.close());
     const { engine } = composition;

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Executor } from '@reveille/core';
 import type { Caller, Orchestrator, Task } from '@reveille/protocol';
 import { ReveilleError } from '@reveille/protocol';
@@ -38,6 +40,8 @@ export const BOUNDARY_DEFAULTS: BoundarySettings = {
 
 export interface BoundaryOptions {
   readonly settings: BoundarySettings;
+  /** Where the sandbox keeps its sockets: a short path of our own. */
+  readonly runtimeFolder?: string;
   readonly log: (message: string, data: Record<string, unknown>) => void;
 }
 
@@ -73,7 +77,13 @@ export class Boundary implements AsyncDisposable {
   static async open(options: BoundaryOptions): Promise<Boundary> {
     const { settings, log } = options;
     const warn = (warning: string): void => log(warning, {});
-    return new Boundary(await openSandbox({ setting: settings.sandbox, warn }), options);
+    const { runtimeFolder } = options;
+    const sandbox = await openSandbox({
+      setting: settings.sandbox,
+      warn,
+      ...(runtimeFolder ? { runtimeFolder } : {}),
+    });
+    return new Boundary(sandbox, options);
   }
 
   /** What a process that works in a checkout may see and do. */
@@ -82,7 +92,10 @@ export class Boundary implements AsyncDisposable {
     options: { readonly env?: Readonly<Record<string, string>>; readonly write?: boolean } = {},
   ): Confinement {
     const { env, write = true } = options;
-    return { ...this.#settings.confinement, checkout, write, ...(env ? { env } : {}) };
+    // The same `/tmp` for the next command: what one leaves there the next may look for.
+    const tmp = join(checkout.room, 'tmp');
+    mkdirSync(tmp, { recursive: true });
+    return { ...this.#settings.confinement, checkout, write, tmp, ...(env ? { env } : {}) };
   }
 
   /** The way of file tools into a task's checkout. Whoever opens it closes it. */

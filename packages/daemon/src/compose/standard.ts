@@ -1,3 +1,4 @@
+import { mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { INTEGRATOR, type Executor } from '@reveille/core';
@@ -18,10 +19,17 @@ export async function standardParts(from: {
   readonly config: Config;
   readonly place: Place;
   readonly log: Log;
+  /** Where the daemon listens: agents reach it whatever else they may. */
+  readonly url: string;
 }): Promise<Parts> {
-  const { config, place, log } = from;
+  const { config, place, log, url } = from;
+  const runtimeFolder = join(place.home, 'run');
+  // What a killed daemon left there is of no use to anybody.
+  rmSync(runtimeFolder, { recursive: true, force: true });
+  mkdirSync(runtimeFolder, { mode: 0o700 });
   const boundary = await Boundary.open({
-    settings: boundarySettings(config),
+    settings: boundarySettings(config, Number(new URL(url).port)),
+    runtimeFolder,
     log: (message, data) => log.warn(message, data),
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
@@ -59,7 +67,7 @@ export async function standardParts(from: {
   };
 }
 
-function boundarySettings({ worktrees, sandbox }: Config): BoundarySettings {
+function boundarySettings({ worktrees, sandbox }: Config, port: number): BoundarySettings {
   const { dirty, setup, ...rest } = worktrees;
   const network =
     sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
@@ -68,7 +76,7 @@ function boundarySettings({ worktrees, sandbox }: Config): BoundarySettings {
     worktrees: { ...rest, setup: setup && { ...setup, lockFiles: setup.lockFiles } },
     dirty,
     sandbox: sandbox.mode,
-    confinement: { network, reads: paths(sandbox.reads), writes: paths(sandbox.writes) },
+    confinement: { network, loopback: [port], reads: paths(sandbox.reads), writes: paths(sandbox.writes) },
     audit: sandbox.audit,
   };
 }
