@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ConflictNews, Findings } from '@reveille/core';
+import { INTEGRATOR, type ConflictNews, type Findings } from '@reveille/core';
 import type { Task, TaskId } from '@reveille/protocol';
 import type { FoundRepository } from './repository.ts';
 import { baseline, compare, type AuditChange, type Baseline } from './work/audit.ts';
@@ -9,8 +9,20 @@ import { Forecaster, type Pair } from './work/forecast.ts';
 interface Watched {
   readonly forecaster: Forecaster;
   /** By branch. */
-  readonly live: Map<string, { readonly task: TaskId; readonly tip: string }>;
+  readonly live: Map<string, Live>;
   before: Baseline | null;
+}
+
+interface Gone {
+  readonly task: Task;
+  readonly branch: string;
+  readonly run: string;
+}
+
+interface Live {
+  readonly task: TaskId;
+  readonly plan: string | null;
+  readonly tip: string;
 }
 
 /**
@@ -43,17 +55,24 @@ export class Watch {
     seen: { readonly task: Task; readonly run: string; readonly branch: string; readonly tip: string },
   ): Promise<Findings> {
     return await this.#alone(repository, async (watched) => {
-      watched.live.set(seen.branch, { task: seen.task.id, tip: seen.tip });
+      const { id: task, plan } = seen.task;
+      watched.live.set(seen.branch, { task, plan, tip: seen.tip });
       const conflicts = await news(watched, seen.branch);
       return { conflicts, escapes: await this.#escapesOf(repository, watched, seen.run) };
     });
   }
 
-  /** A branch that nobody works on any more is not forecast. */
-  async end(repository: FoundRepository, { branch, run }: { branch: string; run: string }): Promise<void> {
+  /**
+   * Nobody works on the branch any more. One of a plan whose task completed is still to be merged: it is forecast until the
+   * plan is integrated, or given up.
+   */
+  async end(repository: FoundRepository, { task, branch, run }: Gone): Promise<void> {
     await this.#alone(repository, async (watched) => {
-      watched.live.delete(branch);
       this.#escapes.delete(run);
+      const isMerged = task.agent.backend === INTEGRATOR.backend;
+      if (task.plan === null || task.state !== 'completed' || isMerged) watched.live.delete(branch);
+      if (!isMerged) return;
+      for (const [name, { plan }] of watched.live) if (plan === task.plan) watched.live.delete(name);
     });
   }
 

@@ -138,7 +138,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     if (!checkout) return;
     // What it wrote between its end and its death is on the branch too.
     await commitLeftovers(checkout, leftoversOf(task));
-    await this.#watch.end(await this.#places.repository(task), { branch: checkout.branch, run });
+    await this.#watch.end(await this.#places.repository(task), { task, branch: checkout.branch, run });
   }
 
   /** Whether its agent may write now: not while it has lent its checkout to a child (WKT2). */

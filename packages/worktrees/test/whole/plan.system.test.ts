@@ -197,18 +197,16 @@ test('[WKT3.80] a dirty checkout fails a task that would start from it, and says
   expect((await shop.task(plan, 'a')).end?.error?.message).toContain('README.md');
 });
 
-test('[PLN7.80] owners are told when live branches begin to conflict', async () => {
+test('[PLN7.80] owners are told when branches that are to be merged begin to conflict', async () => {
   await using shop = await openShop();
-  const works = (content: string): Part => ({
-    script: {
-      steps: [edit('src/a.txt', content), { do: 'rest' }, { do: 'report' }],
-    },
+  const plan = await shop.plan({
+    a: makes('src/a.txt', 'A\ntwo\nthree\n'),
+    b: makes('src/a.txt', 'B\ntwo\nthree\n'),
   });
-  const plan = await shop.plan({ a: works('A\ntwo\nthree\n'), b: works('B\ntwo\nthree\n') });
   const { owner } = (await shop.person.getPlan(plan)).plan;
   await shop.until(plan, async () =>
     (await shop.person.mailbox(owner)).some(
-      ({ kind, text }) => kind === 'warning' && text.includes('src/a.txt'),
+      ({ kind, text }) => kind === 'warning' && text.includes('now change the same lines: src/a.txt'),
     ),
   );
 });

@@ -52,6 +52,12 @@ export function placeAt(path: string, home: string): Place {
     HOME: home,
     LC_ALL: 'C',
     GIT_CONFIG_NOSYSTEM: '1',
+    // Nothing goes on in the background when a test is over.
+    GIT_CONFIG_COUNT: '2',
+    GIT_CONFIG_KEY_0: 'gc.auto',
+    GIT_CONFIG_VALUE_0: '0',
+    GIT_CONFIG_KEY_1: 'maintenance.auto',
+    GIT_CONFIG_VALUE_1: 'false',
     GIT_AUTHOR_NAME: SOMEBODY.name,
     GIT_AUTHOR_EMAIL: SOMEBODY.email,
     GIT_COMMITTER_NAME: SOMEBODY.name,
