@@ -100,30 +100,28 @@ describe('crash and recovery', () => {
     await using house = new House();
     const client = await house.connect();
     const { pid } = await client.health();
-    const work = {
-      steps: [
-        { do: 'work', ms: 300 },
-        { do: 'report', output: 'Done.' },
-      ],
-    };
+    const long = { steps: [{ do: 'work', ms: 600_000 }] };
+    const short = { steps: [{ do: 'report', output: 'Done.' }] };
     const { plan } = await client.savePlan(
       {
         name: 'goes on',
         tasks: [
-          { id: 'a', prompt: script(work) },
-          { id: 'b', prompt: script(work), dependencies: ['a'] },
+          { id: 'a', prompt: script(long) },
+          { id: 'b', prompt: script(short), dependencies: ['a'] },
         ],
       },
       { start: true },
     );
-    await until(async () =>
-      (await client.getPlan(plan.id)).tasks.some(({ task }) => task.state === 'running'),
-    );
+    const first = async () => (await client.getPlan(plan.id)).tasks.find(({ task }) => task.key === 'a')!;
+    await until(async () => (await first()).worker === 'running');
+    const before = await first();
     await house.kill();
     // The same client: what it asks can do no harm if it is asked twice.
-    const view = await client.getPlan(plan.id);
-    expect(view.plan.id).toBe(plan.id);
+    await until(async () => (await first()).run!.epoch > before.run!.epoch);
     expect((await client.health()).pid).not.toBe(pid);
+    const after = await first();
+    expect(after.run).toMatchObject({ id: before.run!.id, attempt: 1 });
+    await client.completeTask(after.task.id, 'That will do.');
     await until(async () => (await client.getPlan(plan.id)).plan.state === 'completed');
     expect(house.said('the daemon runs')).toHaveLength(2);
   });

@@ -57,6 +57,7 @@ export class CallerWorlds {
       },
       repository,
       outputs: this.#outputs,
+      ...(caller.kind === 'session' ? { undelivered: () => world.disconnected(caller.session) } : {}),
       log: (level, message, data) => world.log[level](message, data),
     };
   }

@@ -5,7 +5,7 @@ import type { Mount, Parts, World } from './parts.ts';
 import { systemRandom } from './system.ts';
 
 export interface ComposeOptions {
-  readonly world: Omit<World, 'connect' | 'sessionOf' | 'taskOf'>;
+  readonly world: Omit<World, 'connect' | 'sessionOf' | 'taskOf' | 'disconnected'>;
   readonly identity: Identity;
   readonly parts: Parts;
   /** Events up to this number are on disk. */
@@ -27,6 +27,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const world: World = {
     ...options.world,
     connect: (caller) => engine.as(caller),
+    disconnected: (id) => engine.host.disconnected(id),
     sessionOf: async (id) => (await backend.store.get('session', id))?.doc ?? null,
     taskOf: async (id) => (await backend.store.get('task', id))?.doc ?? null,
   };

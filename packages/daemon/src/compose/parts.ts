@@ -17,6 +17,8 @@ export interface World {
   /** Records as they are, for whoever has to know who calls. */
   readonly sessionOf: (id: SessionId) => Promise<Session | null>;
   readonly taskOf: (id: TaskId) => Promise<Task | null>;
+  /** What a session was answered with last may not have arrived. */
+  readonly disconnected: (id: SessionId) => Promise<void>;
   /** Where the daemon listens. */
   readonly url: string;
 }

@@ -22,11 +22,13 @@ export class RepositoryAgents implements Agents {
   readonly #home: string;
   readonly #opened = new Map<string, Opened>();
   readonly #everywhere: Catalogue;
+  readonly #listeners = new Set<() => void>();
 
   constructor(trust: Trust, home = homedir()) {
     this.#trust = trust;
     this.#home = home;
     this.#everywhere = catalogue({ home, isTrusted: () => true });
+    this.#everywhere.onChange(() => this.#changed());
   }
 
   names(repository: string | null = null): readonly string[] {
@@ -57,9 +59,18 @@ export class RepositoryAgents implements Agents {
     return this.#everywhere.reportsByLastMessage(agent);
   }
 
+  /** Called when the agents of any repository, or anybody's, have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
   close(): void {
     this.#everywhere.close();
     for (const { catalogue: each } of this.#opened.values()) each.close();
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   #open(repository: string): Opened {
@@ -72,6 +83,7 @@ export class RepositoryAgents implements Agents {
       return trusted.has(keyOf(item));
     };
     const opened = { catalogue: catalogue({ repository, home: this.#home, isTrusted }), asked, trusted };
+    opened.catalogue.onChange(() => this.#changed());
     this.#opened.set(repository, opened);
     return opened;
   }

@@ -57,6 +57,7 @@ export async function standardParts(from: {
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
       servers.push(server);
+      agents.onChange(() => server.toolsChanged());
       return [{ path: '/mcp', handle: (request, caller) => server.fetch(request, worlds.of(caller)) }];
     },
     async close() {

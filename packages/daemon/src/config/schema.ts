@@ -94,7 +94,7 @@ const Engine = group(
 
 const Daemon = group(
   {
-    connections: count(8, 10_000, 256, 'Connections at once; more are dropped.'),
+    connections: count(8, 10_000, 1_000, 'Connections at once; more are dropped.'),
     headersMs: ms(10_000, 'Within which the head of a request must have arrived.', 100),
     requestMs: ms(30_000, 'Within which a whole request must have arrived.', 100),
     keepAliveMs: ms(60_000, 'How long an unused connection is kept.', 100),

@@ -27,6 +27,7 @@ const WAIT_MS = 30_000;
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const { env = process.env, flags = {}, waitMs = WAIT_MS, credential } = options;
   const place = placeOf(env);
+  let isGone = (): boolean => false;
   const reach = async (): Promise<Endpoint> => {
     const deadline = performance.now() + waitMs;
     const found =
@@ -37,8 +38,9 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
       throw new ReveilleError('unreachable', 'No daemon runs. Start one with `reveille daemon start`.', {
         data: { carriedOut: 'no' },
       });
+    ({ isGone } = found);
     return credential === undefined ? found : { url: found.url, token: credential };
   };
   const lost = options.lost ? { lost: options.lost } : {};
-  return createClient({ ...(await reach()), ...lost, renew: reach });
+  return createClient({ ...(await reach()), ...lost, renew: reach, isGone: () => isGone() });
 }

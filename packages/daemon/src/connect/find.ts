@@ -17,7 +17,7 @@ const LOOK_MS = 20;
  * The daemon that runs, if one does and answers. Null: there is none, and one may be started. The token is only ever sent
  * to the process that wrote it: whoever has its port by now is another one.
  */
-export async function findDaemon(place: Place, deadline: number): Promise<Endpoint | null> {
+export async function findDaemon(place: Place, deadline: number): Promise<Found | null> {
   const found = findLock(place.lockFile);
   if (found.state !== 'live') return null;
   const { lock, exposed } = found;
@@ -29,7 +29,26 @@ export async function findDaemon(place: Place, deadline: number): Promise<Endpoi
   return null;
 }
 
-const endpointOf = (lock: Lock): Endpoint => ({ url: urlOf(lock), token: lock.token });
+export interface Found extends Endpoint {
+  /** Whether the process has ended. */
+  readonly isGone: () => boolean;
+}
+
+const endpointOf = (lock: Lock): Found => ({
+  url: urlOf(lock),
+  token: lock.token,
+  isGone: () => hasEnded(lock),
+});
+
+function hasEnded({ pid, process: identity }: Lock): boolean {
+  if (process.platform === 'linux') return processIdentity(pid) !== identity;
+  // Elsewhere a look at the start time takes a process, and this is done often.
+  try {
+    return !process.kill(pid, 0);
+  } catch {
+    return true;
+  }
+}
 
 function checkProtocol({ protocol, version, pid }: Lock): void {
   if (protocol === HTTP_PROTOCOL) return;
@@ -57,7 +76,7 @@ async function probe(lock: Lock, deadline: number): Promise<'running' | 'stoppin
 }
 
 /** Others could read the token, so it counts no more. */
-async function renewToken(place: Place, lock: Lock): Promise<Endpoint | null> {
+async function renewToken(place: Place, lock: Lock): Promise<Found | null> {
   chmodSync(place.lockFile, 0o600);
   await createClient(endpointOf(lock)).rotateToken();
   const again = findLock(place.lockFile);

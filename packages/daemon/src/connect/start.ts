@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ReveilleError, type Endpoint } from '@reveille/protocol';
+import { ReveilleError } from '@reveille/protocol';
 import { EXIT } from '../exit-codes.ts';
 import { openPlace, type Place } from '../place/folder.ts';
-import { findDaemon } from './find.ts';
+import { findDaemon, type Found } from './find.ts';
 
 export interface StartOptions {
   readonly place: Place;
@@ -24,7 +24,7 @@ const SHOWN_LINES = 15;
  * others end, and everybody finds the one. One that was just ending may still hold it, so losing is no
  * reason to give up.
  */
-export async function findOrStart(options: StartOptions): Promise<Endpoint> {
+export async function findOrStart(options: StartOptions): Promise<Found> {
   openPlace(options.place);
   const said = new Said(options.place);
   let pause: number = AGAIN.firstMs;
@@ -42,7 +42,7 @@ export async function findOrStart(options: StartOptions): Promise<Endpoint> {
 const HELD = 'Another daemon holds the place but does not answer.';
 
 /** Starts a process and waits until some daemon answers. Null: it was not needed, or came too early. */
-async function start(options: StartOptions, said: Said): Promise<Endpoint | null> {
+async function start(options: StartOptions, said: Said): Promise<Found | null> {
   const { place, deadline } = options;
   const child = launch(options);
   try {

@@ -71,7 +71,8 @@ function sessionNamed(session: string): Caller | null {
 }
 
 function runNamed(named: string): Caller | null {
-  const [run = '', session = '', epoch = ''] = named.split('.');
+  const [run = '', session = '', epoch = '', ...more] = named.split('.');
+  if (more.length > 0) return null;
   if (!isId('run', run) || !isId('session', session) || !/^\d{1,12}$/.test(epoch)) return null;
   return { kind: 'worker', run, session, epoch: Number(epoch) };
 }

@@ -42,6 +42,7 @@ const LONGEST_TARGET = 2_048;
  */
 export function refusal(request: IncomingMessage, port: number): Refusal | null {
   const { headers, method = '', url = '' } = request;
+  if (request.httpVersion !== '1.1') return { status: 400, why: 'Speak HTTP/1.1.' };
   const twice = repeated(request.rawHeaders);
   if (twice) return { status: 400, why: `The header ${twice} was sent more than once.` };
   if (!isOwnHost(headers.host, port)) return { status: 403, why: 'This is not the host that was asked for.' };

@@ -106,8 +106,10 @@ function spoiled(error: Error, socket: Socket, log: Log): void {
   const code = 'code' in error ? String(error.code) : '';
   if (code !== 'ECONNRESET') log.warn('a connection was refused', { code });
   const status = SPOILED[code] ?? '400 Bad Request';
-  if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-  else socket.destroy();
+  if (!socket.writable) return void socket.destroy();
+  // Whoever does not close its side, or does not read, must not keep ours.
+  const head = `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
+  socket.end(head, () => socket.destroy());
 }
 
 /** There may be thousands in a second. */

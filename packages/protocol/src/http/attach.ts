@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ReveilleError } from '../errors.ts';
+import { ReveilleError, isReveilleError } from '../errors.ts';
 import type { SessionId } from '../ids.ts';
 import type { Delivery, Receiver } from '../orchestrator.ts';
 import { HTTP_ROUTES, STREAM } from './contract.ts';
@@ -114,11 +114,15 @@ class Line {
     }
   }
 
-  /** A receipt that does not arrive is a broken connection: the mail comes again, and may have been seen. */
+  /**
+   * A receipt that does not arrive is a broken connection: the mail comes again, and may have been seen. One that nobody
+   * wants any more is not: the stream goes on to say why.
+   */
   async #receipt(body: { batch: number; received: boolean }): Promise<void> {
     const path = HTTP_ROUTES.receipt.path.replace(':attachment', this.#id ?? '');
     await ask(this.#link, { method: 'POST', path, body, repeatable: false }).catch((cause: unknown) => {
-      throw new ReveilleError('unreachable', 'The daemon did not take a receipt.', { cause });
+      if (!isReveilleError(cause, 'not_found'))
+        throw new ReveilleError('unreachable', 'The daemon did not take a receipt.', { cause });
     });
   }
 }

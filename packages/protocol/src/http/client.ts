@@ -11,12 +11,14 @@ import {
   type HttpContract,
   type HttpOperation,
 } from './operations.ts';
-import { ask, type Endpoint, type Link } from './request.ts';
+import { Turnstile, ask, type Endpoint, type Link } from './request.ts';
 
 export interface ClientOptions extends Endpoint {
   readonly fetch?: typeof globalThis.fetch;
   /** Where the daemon is now, if it no longer is where it was; may start one. */
   readonly renew?: () => Promise<Endpoint>;
+  /** Whether the daemon is known to be gone, without asking it; looked at before a call that may not be made twice. */
+  readonly isGone?: () => boolean;
   /** An attachment was lost for good: the daemon was stopped, or the session has ended. */
   readonly lost?: (error: unknown) => void;
 }
@@ -35,11 +37,16 @@ export interface Client extends Orchestrator {
   as(credential: string): Client;
 }
 
+const CALLS_AT_ONCE = 64;
+
 export function createClient(options: ClientOptions): Client {
   const link: Link = {
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     renew: options.renew ?? null,
+    isGone: options.isGone ?? (() => false),
+    turnstile: new Turnstile(CALLS_AT_ONCE),
     endpoint: { url: options.url, token: options.token },
+    renewing: null,
   };
   const post = (path: string, body: unknown, repeatable = false): Promise<unknown> =>
     ask(link, { method: 'POST', path, body, repeatable });
@@ -84,7 +91,7 @@ function operation(link: Link, name: HttpOperation): (...args: unknown[]) => Pro
   const path = HTTP_ROUTES.operation.path.replace(':operation', name);
   return (...args) => {
     const { given, signal } = waits ? withoutSignal(args) : { given: args, signal: undefined };
-    return ask(link, { method: 'POST', path, body: withoutTail(given), signal, repeatable });
+    return ask(link, { method: 'POST', path, body: withoutTail(given), signal, repeatable, waits });
   };
 }
 

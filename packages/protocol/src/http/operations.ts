@@ -44,6 +44,8 @@ const READ: Traits = { repeatable: true };
 const LARGE: Traits = { large: true };
 
 const text = z.string().max(LENGTHS.text);
+/** It becomes part of an event for every task that it is about. */
+const why = z.string().max(2_000);
 const ms = z.number().int().min(0).max(86_400_000);
 const count = z.number().int().min(0);
 const TaskFilter = z.strictObject({
@@ -66,7 +68,7 @@ export const HTTP_OPERATIONS = {
   startPlan: op([PlanId]),
   pausePlan: op([PlanId]),
   resumePlan: op([PlanId]),
-  cancelPlan: op([PlanId, text.optional()], LARGE),
+  cancelPlan: op([PlanId, why.optional()]),
   getPlan: op([PlanId], READ),
   listPlans: op([], READ),
 
@@ -74,14 +76,14 @@ export const HTTP_OPERATIONS = {
   listTasks: op([TaskFilter], READ),
   deployTask: op([TaskId]),
   completeTask: op([TaskId, text.optional()], LARGE),
-  cancelTask: op([TaskId, text.optional()], LARGE),
+  cancelTask: op([TaskId, why.optional()]),
   retryTask: op([TaskId]),
   reviewTask: op([ReviewInput], LARGE),
   pauseWorker: op([TaskId]),
   resumeWorker: op([TaskId]),
   interruptWorker: op([TaskId]),
   raiseBudget: op([BudgetNode, BudgetLimits], { repeatable: true }),
-  stop: op([StopScope, text]),
+  stop: op([StopScope, why]),
 
   spawnSubtask: op([SpawnInput, SpawnOptions.optional()], { waits: true, large: true }),
   spawnSubtasks: op([z.array(SpawnInput).max(LENGTHS.tasks)], LARGE),

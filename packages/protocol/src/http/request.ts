@@ -11,7 +11,34 @@ export interface Link {
   readonly fetch: typeof globalThis.fetch;
   /** The daemon may be another one by now, at another address. Null: there is only this one. */
   readonly renew: (() => Promise<Endpoint>) | null;
+  /** Whether the daemon at the endpoint is known to be gone. */
+  readonly isGone: () => boolean;
+  /** Lets so many calls through at once; the daemon takes only so many connections. */
+  readonly turnstile: Turnstile;
   endpoint: Endpoint;
+  renewing: Promise<void> | null;
+}
+
+/** As many as there are places; the others wait in line. */
+export class Turnstile {
+  readonly #line: (() => void)[] = [];
+  #free: number;
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  async pass<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#line.push(resolve));
+    try {
+      return await call();
+    } finally {
+      const next = this.#line.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
 }
 
 export interface Call {
@@ -21,24 +48,42 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** It may be made again although nobody knows whether it was done. */
   readonly repeatable: boolean;
+  /** It may be answered much later. */
+  readonly waits?: boolean;
 }
 
 /** Makes a call, and once more at the address of a new daemon if that can do no harm. */
 export async function send(link: Link, call: Call): Promise<Response> {
+  // Sent into a connection that is just breaking, a call that may not be made twice could not be made again.
+  if (link.renew && !call.repeatable && link.isGone()) await renewed(link, link.renew);
   const { endpoint } = link;
   try {
     return await sendOnce(link, call);
   } catch (error) {
     if (!link.renew || !mayRepeat(error, call)) throw error;
     // Another call may have found the new daemon meanwhile.
-    if (link.endpoint === endpoint) link.endpoint = await link.renew();
+    if (link.endpoint === endpoint) await renewed(link, link.renew);
     return sendOnce(link, call);
   }
 }
 
+/** One search for all that miss the daemon at the same time. */
+function renewed(link: Link, renew: () => Promise<Endpoint>): Promise<void> {
+  const search = async (): Promise<void> => {
+    try {
+      link.endpoint = await renew();
+    } finally {
+      link.renewing = null;
+    }
+  };
+  return (link.renewing ??= search());
+}
+
 /** A call that is answered with one value. */
 export async function ask(link: Link, call: Call): Promise<unknown> {
-  const value = await readAnswer(await send(link, call), call);
+  const made = async (): Promise<unknown> => readAnswer(await send(link, call), call);
+  // Whoever waits for something stands in nobody's way.
+  const value = await (call.waits ? made() : link.turnstile.pass(made));
   // JSON has no undefined, and no operation answers with null.
   return value ?? undefined;
 }

@@ -8,6 +8,7 @@ import {
 } from '@reveille/protocol';
 import { z } from 'zod';
 import { callKey } from '../call-key.ts';
+import { defuse } from '../fence.ts';
 import { ACTS, defineTool, type RunWorld, type ToolOutput } from '../tool.ts';
 import { Update, nextSteps, updateOf, updatesText } from '../updates.ts';
 import { awaitEnds, whenYouHear } from './waiting.ts';
@@ -134,7 +135,7 @@ export const spawnParallelSubtasks = defineTool({
     const ids = spawns.map(({ task }) => task);
     const started = `Started ${ids.length}: ${ids.join(', ')}.`;
     const warnings = list.flatMap(({ taskId, warning }) =>
-      warning === undefined ? [] : [`Note on ${taskId}: ${warning}`],
+      warning === undefined ? [] : [`Note on ${taskId}: ${defuse(warning)}`],
     );
     if (!blocking) {
       const text = [started, ...warnings, whenYouHear(world)].join('\n');
@@ -176,7 +177,7 @@ function spawned(result: SpawnResult, world: RunWorld, waited: boolean): ToolOut
     const how = waited ? 'is still running' : 'is running';
     const lines = [
       `${task} ${how}.`,
-      ...(result.warning === undefined ? [] : [`Note: ${result.warning}`]),
+      ...(result.warning === undefined ? [] : [`Note: ${defuse(result.warning)}`]),
       whenYouHear(world),
     ];
     const warning = result.warning === undefined ? {} : { warning: result.warning };
