@@ -22,7 +22,7 @@ function makeRepository(root: string): (...args: string[]) => string {
 const script = (...steps: object[]): string =>
   `do it\n\n\`\`\`reveille-script\n${JSON.stringify({ steps })}\n\`\`\``;
 
-test('[DMN1.40] the whole of it: a plan on a repository runs in worktrees, also over a kill -9 of the daemon, and comes home', async () => {
+test('[DMN1.90] the whole of it: a plan on a repository runs in worktrees, also over a kill -9 of the daemon, and comes home', async () => {
   await using house = new House();
   const root = join(house.folder, 'shop');
   const git = makeRepository(root);
@@ -56,7 +56,7 @@ test('[DMN1.40] the whole of it: a plan on a repository runs in worktrees, also 
   expect(git('ls-files').split('\n')).toEqual(['README.md', 'a.txt', 'b.txt']);
 });
 
-test('[DMN1.41] the agents of a repository count when they are trusted, and its own tools are served over MCP', async () => {
+test('[DMN1.91] the agents of a repository count when they are trusted, and its own tools are served over MCP', async () => {
   await using house = new House();
   const root = join(house.folder, 'shop');
   makeRepository(root);
