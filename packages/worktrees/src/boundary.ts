@@ -28,6 +28,8 @@ export interface BoundarySettings {
    * one: there it is taken for the person's own, unless this says `always`.
    */
   readonly audit: 'unconfined' | 'always' | 'off';
+  /** A branch that does not merge: an agent is to resolve it, or the owner is asked. */
+  readonly onConflict: 'resolve' | 'ask';
 }
 
 export const BOUNDARY_DEFAULTS: BoundarySettings = {
@@ -36,6 +38,7 @@ export const BOUNDARY_DEFAULTS: BoundarySettings = {
   sandbox: 'warn',
   confinement: { network: { kind: 'on' } },
   audit: 'unconfined',
+  onConflict: 'ask',
 };
 
 export interface BoundaryOptions {
@@ -107,6 +110,7 @@ export class Boundary implements AsyncDisposable {
   integrator(connect: (caller: Caller) => Orchestrator): Executor {
     return integratorExecutor({
       connect,
+      onConflict: this.#settings.onConflict,
       bench: async ({ task, report }, signal) => {
         const checkout = await this.checkoutOf(task);
         return benchIn(checkout, (command) =>

@@ -68,7 +68,7 @@ export async function standardParts(from: {
   };
 }
 
-function boundarySettings({ worktrees, sandbox }: Config, port: number): BoundarySettings {
+function boundarySettings({ worktrees, sandbox, integration }: Config, port: number): BoundarySettings {
   const { dirty, setup, ...rest } = worktrees;
   const network =
     sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
@@ -79,5 +79,6 @@ function boundarySettings({ worktrees, sandbox }: Config, port: number): Boundar
     sandbox: sandbox.mode,
     confinement: { network, loopback: [port], reads: paths(sandbox.reads), writes: paths(sandbox.writes) },
     audit: sandbox.audit,
+    onConflict: integration.onConflict,
   };
 }

@@ -184,9 +184,9 @@ export const Config = z.strictObject({
   integration: group(
     {
       onConflict: choice(
-        ['resolve', 'ask'],
-        'resolve',
-        'A conflict becomes a task for an agent, or a question.',
+        ['ask', 'resolve'],
+        'ask',
+        'A branch that does not merge, or makes the check fail: the owner is asked, or an agent is to resolve it first.',
       ),
     },
     'How branches are merged at the end of a plan.',

@@ -1,11 +1,12 @@
 import type { Agent, Executor, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError, type Caller, type Orchestrator } from '@reveille/protocol';
-import { integrate, type Bench } from './integration.ts';
+import { integrate, type Bench, type Integration } from './integration.ts';
 
 export interface IntegratorOptions {
   readonly connect: (caller: Caller) => Orchestrator;
   /** What an integration works with; `signal`: it is to be broken off. */
   readonly bench: (spec: StartSpec, signal: AbortSignal) => Promise<Bench>;
+  readonly onConflict: Integration['onConflict'];
 }
 
 /**
@@ -63,7 +64,8 @@ class Integrator implements Agent {
     };
     try {
       const calls = this.#options.connect({ kind: 'worker', session, run, epoch });
-      await integrate({ task, calls, bench: await this.#options.bench(this.#spec, signal), say });
+      const { bench, onConflict } = this.#options;
+      await integrate({ task, calls, bench: await bench(this.#spec, signal), say, onConflict });
       report({ type: 'turn_ended', turn, lastWords });
     } catch (error) {
       // It was stopped, or its run is over: whoever did that knows.

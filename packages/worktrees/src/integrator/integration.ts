@@ -29,6 +29,8 @@ export interface Integration {
   readonly calls: Orchestrator;
   readonly bench: Bench;
   readonly say: (text: string) => void;
+  /** What becomes of a step that does not go well, unless somebody has said: a resolver is tried first, or the owner asked. */
+  readonly onConflict: 'resolve' | 'ask';
 }
 
 /** `waits`: somebody has to answer, or a resolver to end, before it can go on. */
@@ -107,13 +109,13 @@ async function follow(
   trouble: Trouble,
   verify: string | null,
 ): Promise<Outcome | 'left out' | 'resolved'> {
-  const { calls, mail } = integration;
+  const { calls, mail, onConflict } = integration;
   const choices = choicesFor(part);
   const chosen = mail.findLast(({ kind, text }) => kind === 'answer' && choices.all.includes(text.trim()));
   const told = `"${part.name}" (${part.id}) ${trouble.why}: ${trouble.details.slice(-4_000)}`;
   if (chosen?.text.trim() === choices.leaveOut) return 'left out';
   if (chosen?.text.trim() === choices.stop) return fail(calls, `Stopped: ${told}`);
-  if (chosen?.text.trim() === choices.resolve) {
+  if (chosen ? chosen.text.trim() === choices.resolve : onConflict === 'resolve') {
     const resolved = await resolve(integration, part, commit, told, verify);
     if (resolved !== 'failed') return resolved;
   }

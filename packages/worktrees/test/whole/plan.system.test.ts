@@ -106,6 +106,18 @@ test('[PLN6.81] a conflict names the task and the files, and the owner chooses: 
   }
 });
 
+test('[PLN6.83] by setting, an agent is to resolve a conflict before anybody is asked', async () => {
+  await using shop = await openShop({ settings: { onConflict: 'resolve' } });
+  const plan = await shop.plan({
+    a: makes('src/a.txt', 'A\ntwo\nthree\n'),
+    b: makes('src/a.txt', 'B\ntwo\nthree\n'),
+  });
+  expect((await shop.until(plan)).plan.state, await shop.story()).toBe('completed');
+  const tasks = await shop.person.listTasks({});
+  expect(tasks.filter(({ task }) => task.name.startsWith('resolve '))).toHaveLength(1);
+  expect(await shop.person.inbox()).toEqual([]);
+});
+
 test('[PLN6.82] every step is checked; one that makes the check fail is not merged, and says what it printed', async () => {
   await using shop = await openShop();
   const plan = await shop.plan(
