@@ -3,7 +3,7 @@ import { deliveries } from './briefing.ts';
 import { newId, type Context } from './context.ts';
 import { decide } from './decide.ts';
 import { giveBack, markRead, queuedMessages, take } from './mailbox.ts';
-import type { Taker } from './mailroom.ts';
+import type { Along, Taker } from './mailroom.ts';
 import type { Seen } from './ports/executor.ts';
 import type { Tx } from './tx.ts';
 
@@ -16,6 +16,10 @@ export class AttachedReceiver implements Taker {
   readonly #session: SessionId;
   readonly #receive: Receiver;
   #connected = true;
+  /** It takes or is given mail just now; what comes meanwhile is for the next look. */
+  #busy = false;
+  /** Taken in the change that brought them, and not yet handed over. */
+  #taken: Message[] = [];
 
   constructor(context: Context, session: SessionId, receive: Receiver) {
     this.#context = context;
@@ -25,15 +29,47 @@ export class AttachedReceiver implements Taker {
 
   disconnect(): void {
     this.#connected = false;
+    this.#giveBackTaken();
+  }
+
+  async takeAlong(tx: Tx): Promise<Along | null> {
+    if (!this.#connected || this.#busy) return null;
+    this.#busy = true;
+    try {
+      const messages = await this.#take(tx);
+      const settled = (committed: boolean): void => {
+        this.#busy = false;
+        if (committed) this.#taken.push(...messages);
+        if (!this.#connected) this.#giveBackTaken();
+      };
+      return { committed: () => settled(true), lost: () => settled(false) };
+    } catch (error) {
+      this.#busy = false;
+      throw error;
+    }
   }
 
   async look(): Promise<void> {
     if (!this.#connected) return;
+    this.#busy = true;
+    try {
+      const found = this.#taken.length > 0 ? [] : await decide(this.#context, (tx) => this.#take(tx));
+      const messages = [...this.#taken.splice(0), ...found];
+      if (messages.length > 0) await this.#record(messages, await this.#hand(messages));
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #take(tx: Tx): Promise<Message[]> {
     const id = newId(this.#context, 'call');
-    const messages = await decide(this.#context, async (tx) =>
-      take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 }),
-    );
-    if (messages.length > 0) await this.#record(messages, await this.#hand(messages));
+    return take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
+  }
+
+  /** It has gone before they were handed over: nobody has seen them. */
+  #giveBackTaken(): void {
+    const messages = this.#taken.splice(0);
+    if (messages.length > 0) void this.#record(messages, 'no');
   }
 
   /** What became of them is recorded however often it takes: nobody else knows that they were handed over. */

@@ -12,6 +12,7 @@ import { staleness } from '../authority.ts';
 import { handOver, takenBy } from '../calls.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import type { Along } from '../mailroom.ts';
 import { deliveredMessages, giveBack, queuedMessages, take } from '../mailbox.ts';
 import { cancelTree, settle } from '../settle.ts';
 import type { Tx } from '../tx.ts';
@@ -33,7 +34,7 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
       }
       const work = await collect(host, caller);
       // No sign of life is recorded apart: the change that settles the run reads what the worker was given.
-      const outcome = await decide(context, (tx) => conclude(tx, host, caller, report, work));
+      const outcome = await handingOver(host, (tx) => conclude(tx, host, caller, report, work));
       if ('stale' in outcome) {
         throw new ReveilleError(
           'stale_caller',
@@ -50,6 +51,28 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
     },
   };
 }
+
+/** A decision whose mail is taken along with it by whoever is free to take it. It may be made several times. */
+async function handingOver<T>(host: Host, decision: (tx: Tx) => Promise<T>): Promise<T> {
+  let along: Along | null = null;
+  const lose = (): void => along?.lost();
+  try {
+    const value = await decide(host.context, async (tx) => {
+      lose();
+      along = null;
+      const decided = await decision(tx);
+      along = await host.mailroom.takeAlong(tx);
+      return decided;
+    });
+    committed(along);
+    return value;
+  } catch (error) {
+    lose();
+    throw error;
+  }
+}
+
+const committed = (along: Along | null): void => along?.committed();
 
 async function conclude(
   tx: Tx,
