@@ -80,23 +80,20 @@ export class Mailroom {
    * Not if a call waits there, which may want it.
    */
   async takeAlong(tx: Tx): Promise<Along> {
-    const takers: { desk: Desk; along: Along }[] = [];
+    const taken: Along[] = [];
     for (const session of tx.wakes) {
       const desk = this.#desks.get(session);
       const along = desk?.calls.size === 0 ? await desk.holder?.takeAlong?.(tx) : null;
-      if (!desk || !along) continue;
+      if (!along) continue;
       tx.letSleep(session);
-      takers.push({ desk, along });
+      taken.push(along);
     }
     return {
       committed: () => {
-        for (const { desk, along } of takers) {
-          along.committed();
-          desk.looks.poke();
-        }
+        for (const along of taken) along.committed();
       },
       lost: () => {
-        for (const { along } of takers) along.lost();
+        for (const along of taken) along.lost();
       },
     };
   }

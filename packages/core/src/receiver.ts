@@ -16,10 +16,10 @@ export class AttachedReceiver implements Taker {
   readonly #session: SessionId;
   readonly #receive: Receiver;
   #connected = true;
-  /** It takes or is given mail just now; what comes meanwhile is for the next look. */
-  #busy = false;
-  /** Taken in the change that brought them, and not yet handed over. */
-  #taken: Message[] = [];
+  /** How much is being taken or handed over just now; what comes meanwhile is for the next look. */
+  #busy = 0;
+  /** One hand-over after another, in the order of the commits. */
+  #last: Promise<void> = Promise.resolve();
 
   constructor(context: Context, session: SessionId, receive: Receiver) {
     this.#context = context;
@@ -29,35 +29,25 @@ export class AttachedReceiver implements Taker {
 
   disconnect(): void {
     this.#connected = false;
-    this.#giveBackTaken();
   }
 
   async takeAlong(tx: Tx): Promise<Along | null> {
-    if (!this.#connected || this.#busy) return null;
-    this.#busy = true;
-    try {
-      const messages = await this.#take(tx);
-      const settled = (committed: boolean): void => {
-        this.#busy = false;
-        if (committed) this.#taken.push(...messages);
-        if (!this.#connected) this.#giveBackTaken();
-      };
-      return { committed: () => settled(true), lost: () => settled(false) };
-    } catch (error) {
-      this.#busy = false;
-      throw error;
-    }
+    if (!this.#connected || this.#busy > 0) return null;
+    const messages = await this.#take(tx);
+    if (messages.length === 0) return null;
+    this.#busy++;
+    const done = (): void => void this.#busy--;
+    return { committed: () => void this.#give(messages).finally(done), lost: done };
   }
 
   async look(): Promise<void> {
     if (!this.#connected) return;
-    this.#busy = true;
+    this.#busy++;
     try {
-      const found = this.#taken.length > 0 ? [] : await decide(this.#context, (tx) => this.#take(tx));
-      const messages = [...this.#taken.splice(0), ...found];
-      if (messages.length > 0) await this.#record(messages, await this.#hand(messages));
+      const messages = await decide(this.#context, (tx) => this.#take(tx));
+      if (messages.length > 0) await this.#give(messages);
     } finally {
-      this.#busy = false;
+      this.#busy--;
     }
   }
 
@@ -66,10 +56,12 @@ export class AttachedReceiver implements Taker {
     return take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
   }
 
-  /** It has gone before they were handed over: nobody has seen them. */
-  #giveBackTaken(): void {
-    const messages = this.#taken.splice(0);
-    if (messages.length > 0) void this.#record(messages, 'no');
+  #give(messages: readonly Message[]): Promise<void> {
+    const give = async (): Promise<void> => {
+      // One that has gone meanwhile has not seen them.
+      await this.#record(messages, this.#connected ? await this.#hand(messages) : 'no');
+    };
+    return (this.#last = this.#last.then(give));
   }
 
   /** What became of them is recorded however often it takes: nobody else knows that they were handed over. */
