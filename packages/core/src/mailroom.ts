@@ -81,21 +81,23 @@ export class Mailroom {
    */
   async takeAlong(tx: Tx): Promise<Along> {
     const taken: Along[] = [];
-    for (const session of tx.wakes) {
-      const desk = this.#desks.get(session);
-      const along = desk?.calls.size === 0 ? await desk.holder?.takeAlong?.(tx) : null;
-      if (!along) continue;
-      tx.letSleep(session);
-      taken.push(along);
-    }
-    return {
-      committed: () => {
-        for (const along of taken) along.committed();
-      },
-      lost: () => {
-        for (const along of taken) along.lost();
-      },
+    const all = (what: keyof Along) => (): void => {
+      for (const along of taken) along[what]();
     };
+    const both: Along = { committed: all('committed'), lost: all('lost') };
+    try {
+      for (const session of tx.wakes) {
+        const desk = this.#desks.get(session);
+        const along = desk?.calls.size === 0 ? await desk.holder?.takeAlong?.(tx) : null;
+        if (!along) continue;
+        tx.letSleep(session);
+        taken.push(along);
+      }
+    } catch (error) {
+      both.lost();
+      throw error;
+    }
+    return both;
   }
 
   holder(session: SessionId): Taker | null {

@@ -52,27 +52,26 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
   };
 }
 
+const NOTHING: Along = { committed: () => undefined, lost: () => undefined };
+
 /** A decision whose mail is taken along with it by whoever is free to take it. It may be made several times. */
 async function handingOver<T>(host: Host, decision: (tx: Tx) => Promise<T>): Promise<T> {
-  let along: Along | null = null;
-  const lose = (): void => along?.lost();
+  let along = NOTHING;
   try {
     const value = await decide(host.context, async (tx) => {
-      lose();
-      along = null;
+      along.lost();
+      along = NOTHING;
       const decided = await decision(tx);
       along = await host.mailroom.takeAlong(tx);
       return decided;
     });
-    committed(along);
+    along.committed();
     return value;
   } catch (error) {
-    lose();
+    along.lost();
     throw error;
   }
 }
-
-const committed = (along: Along | null): void => along?.committed();
 
 async function conclude(
   tx: Tx,
