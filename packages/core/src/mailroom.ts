@@ -84,7 +84,7 @@ export class Mailroom {
     const all = (what: keyof Along) => (): void => {
       for (const along of taken) along[what]();
     };
-    const both: Along = { committed: all('committed'), lost: all('lost') };
+    const together: Along = { committed: all('committed'), lost: all('lost') };
     try {
       for (const session of tx.wakes) {
         const desk = this.#desks.get(session);
@@ -94,10 +94,10 @@ export class Mailroom {
         taken.push(along);
       }
     } catch (error) {
-      both.lost();
+      together.lost();
       throw error;
     }
-    return both;
+    return together;
   }
 
   holder(session: SessionId): Taker | null {
