@@ -44,11 +44,16 @@ export function takeSnapshot(world: string): Snapshot | null {
 function read(db: DatabaseSync): Snapshot | null {
   if (!db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'message'`).get()) return null;
   const table = <T>(name: string): Map<string, T> => {
+    // Killed before it first wrote them, it has no rows either.
+    const found = db.prepare('SELECT value FROM meta WHERE key = ?').get(`fields.${name}`);
+    const fields = JSON.parse(String(found?.['value'] ?? '{"fixed":[],"live":[]}')) as Fields;
     const rows = db.prepare(`SELECT id, doc, live FROM ${name}`).all() as Record<
       'id' | 'doc' | 'live',
       string
     >[];
-    return new Map(rows.map(({ id, doc, live }) => [id, { ...JSON.parse(doc), ...JSON.parse(live) } as T]));
+    const whole = (doc: string, live: string): T =>
+      ({ ...named(fields.fixed, doc), ...named(fields.live, live) }) as T;
+    return new Map(rows.map(({ id, doc, live }) => [id, whole(doc, live)]));
   };
   const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as {
     integrity_check: string;
@@ -66,4 +71,16 @@ function read(db: DatabaseSync): Snapshot | null {
       count: number;
     }[],
   };
+}
+
+/** The names of the values, in their order. */
+interface Fields {
+  readonly fixed: readonly string[];
+  readonly live: readonly string[];
+}
+
+/** A text of a row is the array of its values, or an object if one of them is missing. */
+function named(names: readonly string[], text: string): object {
+  const half = JSON.parse(text) as unknown[] | object;
+  return Array.isArray(half) ? Object.fromEntries(half.map((value, at) => [names[at], value])) : half;
 }

@@ -67,13 +67,15 @@ function auditNewMessage(auditor: Auditor, message: Message): void {
     `messages ${known} and ${message.id} have the same key ${message.key}`,
   );
   auditor.keys.set(`${message.to}/${message.key}`, message.id);
+  // Whoever sits at the mailbox with nothing to do takes it in the change that brings it.
+  const along = message.state === 'delivered' && message.taken?.by === 'receiver' && !session?.task;
   auditor.check(
-    message.state === 'queued' || message.state === 'dead',
+    message.state === 'queued' || message.state === 'dead' || along,
     'mail',
     `message ${message.id} was born ${message.state}`,
   );
   auditor.check(
-    message.state === 'queued' || session?.state === 'ended',
+    message.state !== 'dead' || session?.state === 'ended',
     'mail',
     `message ${message.id} was born dead for the open ${message.to}`,
   );

@@ -26,15 +26,11 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     name: 'hand-over-before-commit',
     invariant: 'durable',
     file: core('receiver.ts'),
-    find: `    const messages = await decide(this.#context, async (tx) =>
-      take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 }),
-    );
+    find: `    return take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
 `,
-    replace: `    const messages = await decide(this.#context, async (tx) => {
-      const taken = take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
-      if (taken.length > 0) await this.#hand(taken);
-      return taken;
-    });
+    replace: `    const taken = take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
+    if (taken.length > 0) await this.#hand(taken);
+    return taken;
 `,
     why: 'a chat is given its mail before it is recorded that it was: a crash in between gives it again, unmarked',
   },

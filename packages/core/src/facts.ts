@@ -99,6 +99,12 @@ function sessionFacts(facts: Fact[], before: Session | undefined, after: Session
 /** Messages that move together are one fact: a parent may be given a thousand in one turn. */
 function messageFacts(facts: Fact[], before: Message | undefined, after: Message): void {
   if (before?.state === after.state) return;
+  if (!before && after.state === 'delivered') {
+    // Taken in the change that brought it.
+    const queued: Message = { ...after, state: 'queued', taken: null };
+    messageFacts(facts, undefined, queued);
+    return messageFacts(facts, queued, after);
+  }
   const type = before && after.state === 'queued' ? 'message.given_back' : `message.${after.state}`;
   const last = facts.at(-1);
   if (last?.type === type && last.session === after.to && before) {

@@ -1,5 +1,6 @@
 import type { Message, SessionId } from '@reveille/protocol';
 import { Stepper } from './stepper.ts';
+import type { Tx } from './tx.ts';
 
 /** Something at a session that may take its mail: a waiting call, its worker run, an attached receiver. */
 export interface Taker {
@@ -7,8 +8,16 @@ export interface Taker {
   look(): Promise<void>;
   /** A message it is waiting for: nobody behind it in the line should take it. */
   wants?(message: Message): boolean;
+  /** Takes its mail in the change that brings it, if it has nothing else to do. */
+  takeAlong?(tx: Tx): Promise<Along | null>;
   /** The engine stops: whoever waits is told so. */
   close?(): void;
+}
+
+/** What is to be done about mail that was taken in a change, when it is known what became of that. */
+export interface Along {
+  readonly committed: () => void;
+  readonly lost: () => void;
 }
 
 /** A session's place: calls look first, in the order they came, then whoever holds the session. */
@@ -64,6 +73,31 @@ export class Mailroom {
     const desk: Desk = { calls: new Set(), holder: null, looks };
     this.#desks.set(session, desk);
     return desk;
+  }
+
+  /**
+   * Lets those who hold the sessions that a change wakes take their mail in it: it is in their hands one commit sooner.
+   * Not if a call waits there, which may want it.
+   */
+  async takeAlong(tx: Tx): Promise<Along> {
+    const taken: Along[] = [];
+    const all = (what: keyof Along) => (): void => {
+      for (const along of taken) along[what]();
+    };
+    const together: Along = { committed: all('committed'), lost: all('lost') };
+    try {
+      for (const session of tx.wakes) {
+        const desk = this.#desks.get(session);
+        const along = desk?.calls.size === 0 ? await desk.holder?.takeAlong?.(tx) : null;
+        if (!along) continue;
+        tx.letSleep(session);
+        taken.push(along);
+      }
+    } catch (error) {
+      together.lost();
+      throw error;
+    }
+    return together;
   }
 
   holder(session: SessionId): Taker | null {

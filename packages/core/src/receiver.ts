@@ -3,7 +3,7 @@ import { deliveries } from './briefing.ts';
 import { newId, type Context } from './context.ts';
 import { decide } from './decide.ts';
 import { giveBack, markRead, queuedMessages, take } from './mailbox.ts';
-import type { Taker } from './mailroom.ts';
+import type { Along, Taker } from './mailroom.ts';
 import type { Seen } from './ports/executor.ts';
 import type { Tx } from './tx.ts';
 
@@ -16,6 +16,10 @@ export class AttachedReceiver implements Taker {
   readonly #session: SessionId;
   readonly #receive: Receiver;
   #connected = true;
+  /** How much is being taken or handed over just now; what comes meanwhile is for the next look. */
+  #busy = 0;
+  /** One hand-over after another, in the order of the commits. */
+  #last: Promise<void> = Promise.resolve();
 
   constructor(context: Context, session: SessionId, receive: Receiver) {
     this.#context = context;
@@ -27,13 +31,37 @@ export class AttachedReceiver implements Taker {
     this.#connected = false;
   }
 
+  async takeAlong(tx: Tx): Promise<Along | null> {
+    if (!this.#connected || this.#busy > 0) return null;
+    const messages = await this.#take(tx);
+    if (messages.length === 0) return null;
+    this.#busy++;
+    const done = (): void => void this.#busy--;
+    return { committed: () => void this.#give(messages).finally(done), lost: done };
+  }
+
   async look(): Promise<void> {
     if (!this.#connected) return;
+    this.#busy++;
+    try {
+      const messages = await decide(this.#context, (tx) => this.#take(tx));
+      if (messages.length > 0) await this.#give(messages);
+    } finally {
+      this.#busy--;
+    }
+  }
+
+  async #take(tx: Tx): Promise<Message[]> {
     const id = newId(this.#context, 'call');
-    const messages = await decide(this.#context, async (tx) =>
-      take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 }),
-    );
-    if (messages.length > 0) await this.#record(messages, await this.#hand(messages));
+    return take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
+  }
+
+  #give(messages: readonly Message[]): Promise<void> {
+    const give = async (): Promise<void> => {
+      // One that has gone meanwhile has not seen them.
+      await this.#record(messages, this.#connected ? await this.#hand(messages) : 'no');
+    };
+    return (this.#last = this.#last.then(give));
   }
 
   /** What became of them is recorded however often it takes: nobody else knows that they were handed over. */

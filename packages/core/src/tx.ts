@@ -151,6 +151,11 @@ export class Tx {
     this.#wakes.add(session);
   }
 
+  /** Its mail is taken in this very decision: there is nothing to look at. */
+  letSleep(session: SessionId): void {
+    this.#wakes.delete(session);
+  }
+
   get wakes(): ReadonlySet<SessionId> {
     return this.#wakes;
   }

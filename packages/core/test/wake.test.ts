@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { ReveilleError } from '@reveille/protocol';
 import { quiet, start } from './world.ts';
+
+const takenBy = (session: string) => ({ list: 'byState', equal: [session, 'delivered'] });
 
 describe('who is woken when', () => {
   test('[WAK1] an idle parent starts a turn at once', async () => {
@@ -61,6 +64,61 @@ describe('who is woken when', () => {
     expect(chat.given).toEqual([]);
     await chat.attach();
     expect(chat.given).toHaveLength(1);
+  });
+
+  test('[WAK1] one that is attached and waits takes an end in the change that brings it', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    await chat.attach();
+    await chat.spawns('child');
+    await world.worker('child').reports('hello');
+    expect(chat.given.flat().map((delivery) => delivery.end?.output)).toEqual(['hello']);
+    const [end] = await chat.mail('end');
+    // Brought and taken, then read.
+    expect((await world.store.get('message', end?.id ?? ''))?.version).toBe(2);
+    const told = (await world.person.events(0, 1_000)).filter((event) => event.messages);
+    expect(told.map(({ type, messages }) => [type, messages])).toEqual([
+      ['message.queued', [end?.id]],
+      ['message.delivered', [end?.id]],
+      ['message.read', [end?.id]],
+    ]);
+  });
+
+  test('[MBX3] what it took so is in its hands only when that is on disk, and not at all if it left before', async () => {
+    const disk = { answer: Promise.resolve() };
+    await using world = await start({ sync: () => disk.answer });
+    const chat = await world.chat();
+    await chat.attach();
+    await chat.spawns('child');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disk.answer = promise;
+    const report = world.worker('child').orch.reportCompletion({ status: 'success', output: 'hello' });
+    await quiet();
+    expect((await world.store.find('message', takenBy(chat.id))).length).toBe(1);
+    const leaving = chat.detach();
+    resolve();
+    await Promise.all([report, leaving]);
+    expect(chat.given).toEqual([]);
+    expect(await chat.mail('end')).toMatchObject([{ state: 'queued', maybeSeen: 0 }]);
+    await chat.attach();
+    expect(chat.given.flat().map((delivery) => delivery.end?.output)).toEqual(['hello']);
+  });
+
+  test('[MBX3] what it took so in a change that was lost comes with the next one, once', async () => {
+    const disk = { answer: () => Promise.resolve() };
+    await using world = await start({ sync: () => disk.answer() });
+    const chat = await world.chat();
+    await chat.attach();
+    await chat.spawns('child');
+    const worker = world.worker('child');
+    disk.answer = () => Promise.reject(new ReveilleError('store_full', 'full'));
+    const report = { status: 'success', output: 'hello' } as const;
+    await expect(worker.orch.reportCompletion(report)).rejects.toMatchObject({ code: 'store_full' });
+    expect(chat.given).toEqual([]);
+    disk.answer = () => Promise.resolve();
+    await worker.reports('hello');
+    expect(chat.given.flat().map((delivery) => delivery.end?.output)).toEqual(['hello']);
+    expect(await chat.mail('end')).toMatchObject([{ state: 'read', maybeSeen: 0 }]);
   });
 
   test('[WAK1] a parent that was parked is started for its mail', async () => {

@@ -224,6 +224,29 @@ describe('sqlite, the file', () => {
     });
   });
 
+  it('[STO24] a file says which value of a row is which, so that one of an older version is read as it was written', async () => {
+    const doc = task({ id: 'task_1', key: 'task_1' });
+    const first = await open();
+    await first.store.commit(writing({ table: 'task', id: 'task_1', expect: 0, doc }));
+    await first.close();
+    // As if it had been written by one that knew the fields in another order, and not all of them.
+    const live = { why: 'older', since: 1 } as const;
+    const fields = { fixed: Object.keys(doc).toReversed(), live: Object.keys(live) };
+    const older = new DatabaseSync(path);
+    older
+      .prepare(`UPDATE task SET doc = ?, live = ? WHERE id = 'task_1'`)
+      .run(JSON.stringify(Object.values(doc).toReversed()), JSON.stringify(Object.values(live)));
+    const named = older.prepare(`UPDATE meta SET value = ? WHERE key = 'fields.task'`);
+    expect(named.run(JSON.stringify(fields)).changes).toBe(1);
+    older.close();
+    const second = await open();
+    expect((await second.store.get('task', 'task_1'))?.doc).toEqual({ ...doc, ...live });
+    const next = { ...doc, ...live, byHand: true };
+    await second.store.commit(writing({ table: 'task', id: 'task_1', expect: 1, doc: next }));
+    await second.close();
+    expect((await (await open()).store.get('task', 'task_1'))?.doc).toEqual(next);
+  });
+
   it('[STO24] a migration that fails leaves the file as it was', async () => {
     const bad: Migration = {
       version: 2,

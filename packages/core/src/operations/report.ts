@@ -12,6 +12,7 @@ import { staleness } from '../authority.ts';
 import { handOver, takenBy } from '../calls.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import type { Along } from '../mailroom.ts';
 import { deliveredMessages, giveBack, queuedMessages, take } from '../mailbox.ts';
 import { cancelTree, settle } from '../settle.ts';
 import type { Tx } from '../tx.ts';
@@ -31,7 +32,7 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
         throw new ReveilleError('not_allowed', 'Only a worker can report the completion of its task.');
       }
       // No sign of life is recorded apart: the change that settles the run reads what the worker was given.
-      const outcome = await decide(context, (tx) => conclude(tx, host, caller, report));
+      const outcome = await handingOver(host, (tx) => conclude(tx, host, caller, report));
       if ('stale' in outcome) {
         throw new ReveilleError(
           'stale_caller',
@@ -47,6 +48,27 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
       };
     },
   };
+}
+
+const NOTHING: Along = { committed: () => undefined, lost: () => undefined };
+
+/** A decision whose mail is taken along with it by whoever is free to take it. It may be made several times. */
+async function handingOver<T>(host: Host, decision: (tx: Tx) => Promise<T>): Promise<T> {
+  let along = NOTHING;
+  try {
+    const value = await decide(host.context, async (tx) => {
+      along.lost();
+      along = NOTHING;
+      const decided = await decision(tx);
+      along = await host.mailroom.takeAlong(tx);
+      return decided;
+    });
+    along.committed();
+    return value;
+  } catch (error) {
+    along.lost();
+    throw error;
+  }
 }
 
 async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: ParsedReport): Promise<Reported> {

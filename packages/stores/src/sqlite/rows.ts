@@ -11,8 +11,11 @@ export class SqliteRows implements Rows {
   readonly #replaced: { readonly table: SqliteTable; readonly before: Before }[] = [];
 
   constructor(db: DatabaseSync, options: TableOptions) {
+    // What the tables note in a new file is noted at once or not at all.
+    db.exec('BEGIN IMMEDIATE');
     const tables = SHAPES.map((shape) => [shape.table, new SqliteTable(db, shape, options)] as const);
     this.#tables = Object.fromEntries(tables) as Record<TableName, SqliteTable>;
+    db.exec('COMMIT');
     this.#all = tables.map(([, table]) => table);
   }
 

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ReveilleError } from '@reveille/protocol';
 import type { Row, TableName } from '@reveille/core';
 import { columnValues, type ColumnValue, type Doc, type ListShape, type Shape } from '../columns.ts';
+import { fieldsOf } from './fields.ts';
 import { Halves } from './halves.ts';
 
 /** The bit of the fixed half, beyond those of the columns. */
@@ -29,7 +30,7 @@ export class Statements {
     const { table, columns } = shape;
     this.#db = db;
     this.#shape = shape;
-    this.#halves = new Halves(shape);
+    this.#halves = new Halves(shape, fieldsOf(db, shape));
     this.#get = asArrays(db.prepare(`SELECT v, doc, live FROM ${table} WHERE id = ?`));
     const names = ['id', 'v', 'doc', 'live', ...columns.map(quoted)];
     this.#insert = db.prepare(

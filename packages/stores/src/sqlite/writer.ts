@@ -164,8 +164,8 @@ export class Writer {
     const { clock } = this.#options;
     const before = clock.mono();
     this.#commit.run();
-    const wanted = BATCH.commits * (clock.mono() - before);
-    // Slowly: one slow commit is a neighbour's, not the disk's.
+    // Slowly: one slow commit is a neighbour's, or wrote the log back, and may not make the next ones wait for longer.
+    const wanted = Math.min(BATCH.commits * (clock.mono() - before), 2 * this.#batchMs);
     const smooth = 0.8 * this.#batchMs + 0.2 * wanted;
     this.#batchMs = Math.min(BATCH.longestMs, Math.max(BATCH.shortestMs, smooth));
   }
