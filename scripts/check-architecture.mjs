@@ -15,7 +15,7 @@ const MAY_IMPORT = {
   'packages/tools': ['protocol'],
   'packages/daemon': ['protocol', 'core', 'tools', ...HANDS],
   // Core, stores and executors only until there is a daemon: the demo is composed in the CLI.
-  'apps/cli': ['protocol', 'tools', 'core', 'stores', 'executors'],
+  'apps/cli': ['protocol', 'tools', 'daemon', 'agents', 'core', 'stores', 'executors'],
   'apps/dashboard': ['protocol'],
   'apps/vscode': ['protocol', 'tools'],
 };
