@@ -14,8 +14,8 @@ const MAY_IMPORT = {
   ...Object.fromEntries(HANDS.map((hand) => [`packages/${hand}`, ['protocol', 'core']])),
   'packages/tools': ['protocol'],
   'packages/daemon': ['protocol', 'core', 'tools', ...HANDS],
-  // Core and the hands only until there is a daemon: the demo is composed in the CLI.
-  'apps/cli': ['protocol', 'tools', 'core', 'stores', 'executors', 'worktrees'],
+  // The hands because the demo is composed there: it needs no daemon.
+  'apps/cli': ['protocol', 'tools', 'daemon', 'agents', 'core', 'stores', 'executors', 'worktrees'],
   'apps/dashboard': ['protocol'],
   'apps/vscode': ['protocol', 'tools'],
 };

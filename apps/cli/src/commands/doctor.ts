@@ -1,0 +1,228 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { isReveilleError } from '@reveille/protocol';
+import { agentsOf } from '../agents.ts';
+import { command } from '../command/spec.ts';
+import type { Io } from '../io.ts';
+import { paintOf, print } from '../reach.ts';
+import { repositoryIfAny, type Repository } from '../repository.ts';
+import { pad } from '../view/columns.ts';
+import { TrustFolder } from '../trust.ts';
+import { words as daemonWords } from './daemon.ts';
+
+/** One thing that was looked at. The room of worktrees gives its findings in the same form. */
+interface Finding {
+  readonly area: string;
+  readonly name: string;
+  /** `weak`: it works, with less than there could be. `bad`: something does not work. */
+  readonly verdict: 'good' | 'weak' | 'bad';
+  readonly expected: string;
+  readonly got: string;
+  /** What to do about it; empty if nothing. */
+  readonly advice: string;
+}
+
+type Examine = (io: Io, repository: Repository | null) => Promise<readonly Finding[]>;
+
+/** Everything that is looked at, in this order. What the room of worktrees examines (files, sandbox) belongs at the end. */
+const EXAMINED: readonly Examine[] = [system, dataFolder, configuration, daemon, agents];
+
+export const doctor = command({
+  name: 'doctor',
+  group: 'Begin',
+  summary: 'says what is installed, what is missing, and what to do',
+  usage: '',
+  about: 'Exit code 1 if something does not work. Nothing is changed, installed or started.',
+  options: {},
+  json: '{ findings: [{ area, name, verdict: "good" | "weak" | "bad", expected, got, advice }] }',
+  async run(call) {
+    const repository = await repositoryIfAny(call);
+    const findings: Finding[] = [];
+    for (const examine of EXAMINED) findings.push(...(await examine(call.io, repository)));
+    const paint = paintOf(call);
+    const widest = Math.max(...findings.map(({ name }) => name.length));
+    print(call, { findings }, () =>
+      findings.flatMap(({ name, verdict, got, advice }) => [
+        `${paint(COLOURS[verdict], pad(verdict, 5))} ${pad(name, widest)}  ${got}`,
+        ...(advice === '' ? [] : [`      ${' '.repeat(widest)}  ${advice}`]),
+      ]),
+    );
+    return findings.some(({ verdict }) => verdict === 'bad') ? 1 : 0;
+  },
+});
+
+const COLOURS = { good: 'green', weak: 'yellow', bad: 'red' } as const;
+const run = promisify(execFile);
+const NODE = 24;
+const GIT = [2, 38] as const;
+
+async function system(io: Io): Promise<Finding[]> {
+  const node = process.versions.node;
+  const recent = Number.parseInt(node, 10) >= NODE;
+  return [
+    {
+      area: 'system',
+      name: 'Node.js',
+      verdict: recent ? 'good' : 'bad',
+      expected: `${NODE} or newer`,
+      got: node,
+      advice: recent ? '' : `Install Node ${NODE}.`,
+    },
+    await git(io),
+  ];
+}
+
+async function git({ env }: Io): Promise<Finding> {
+  const about = { area: 'system', name: 'git', expected: `${GIT.join('.')} or newer` };
+  try {
+    const { stdout } = await run('git', ['--version'], { env });
+    const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout)?.slice(1) ?? []).map(Number);
+    const recent = major > GIT[0] || (major === GIT[0] && minor >= GIT[1]);
+    return {
+      ...about,
+      verdict: recent ? 'good' : 'bad',
+      got: stdout.trim(),
+      advice: recent ? '' : 'Install a newer git.',
+    };
+  } catch {
+    return { ...about, verdict: 'bad', got: 'not found', advice: 'Install git and put it on the PATH.' };
+  }
+}
+
+async function dataFolder({ env }: Io): Promise<Finding[]> {
+  const { placeOf } = await import('@reveille/daemon/connect');
+  const about = {
+    area: 'daemon',
+    name: 'data folder',
+    expected: 'a folder of your own that nobody else can read',
+  };
+  try {
+    const { home } = placeOf(env);
+    const stat = statSync(home, { throwIfNoEntry: false });
+    if (!stat) return [{ ...about, verdict: 'good', got: `${home} (made when it is needed)`, advice: '' }];
+    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
+    if (!stat.isDirectory() || stat.uid !== process.getuid?.())
+      throw new Error('it is not a folder of yours');
+    const open = (stat.mode & 0o077) !== 0;
+    return [
+      {
+        ...about,
+        verdict: open ? 'weak' : 'good',
+        got: home,
+        advice: open ? `Others can look into it: chmod 700 ${home}` : '',
+      },
+    ];
+  } catch (error) {
+    const got = error instanceof Error ? error.message : String(error);
+    return [{ ...about, verdict: 'bad', got, advice: 'Set REVEILLE_HOME to a folder that is yours.' }];
+  }
+}
+
+async function configuration({ env }: Io, repository: Repository | null): Promise<Finding[]> {
+  const { loadConfig } = await import('@reveille/daemon');
+  const { placeOf } = await import('@reveille/daemon/connect');
+  const about = { area: 'daemon', name: 'configuration', expected: 'no problem' };
+  try {
+    const { home, userConfig } = placeOf(env);
+    const trust = repository && new TrustFolder(home, repository.common);
+    const { origins, ignored } = loadConfig({
+      env,
+      userFile: userConfig,
+      ...(repository && trust
+        ? { repository: { root: repository.top, trusts: ({ content }) => trust.has(configItem(content)) } }
+        : {}),
+    });
+    const sources = [...new Set(origins.values())];
+    const got =
+      sources.length > 0
+        ? `${origins.size} set by ${sources.join(', ')}`
+        : 'nothing is set: the defaults hold';
+    const advice =
+      ignored.length > 0 ? `${ignored.join(', ')} does not count until you trust it: reveille init` : '';
+    return [{ ...about, verdict: ignored.length > 0 ? 'weak' : 'good', got, advice }];
+  } catch (error) {
+    if (!isReveilleError(error)) throw error;
+    return [
+      {
+        ...about,
+        verdict: 'bad',
+        got: error.message,
+        advice: 'Correct what is named; nothing starts before.',
+      },
+    ];
+  }
+}
+
+/** What the repository's own settings are trusted as. */
+export const configItem = (content: string) =>
+  ({ kind: 'command', name: '.reveille/config.yaml', content }) as const;
+
+async function daemon({ env }: Io): Promise<Finding[]> {
+  const { daemonStatus } = await import('@reveille/daemon/connect');
+  const status = await daemonStatus({ env });
+  const silent = status.state === 'silent';
+  return [
+    {
+      area: 'daemon',
+      name: 'daemon',
+      verdict: silent ? 'bad' : 'good',
+      expected: 'running, or started when it is needed',
+      got: daemonWords(status),
+      advice: silent ? 'reveille daemon stop' : '',
+    },
+  ];
+}
+
+/** Programs that backends run. They are only looked for: starting one could have effects. */
+const PROGRAMS = ['claude', 'codex', 'gemini', 'copilot', 'opencode'];
+
+async function agents(io: Io, repository: Repository | null): Promise<Finding[]> {
+  using catalogue = await agentsOf(io, repository);
+  const problems = catalogue.problems();
+  const [first] = problems;
+  const untrusted = catalogue.list().filter(({ state }) => state === 'untrusted').length;
+  const found = PROGRAMS.filter((program) => onPath(io.env, program));
+  return [
+    {
+      area: 'agents',
+      name: 'agents',
+      verdict: problems.some(({ severity }) => severity === 'error')
+        ? 'bad'
+        : problems.length + untrusted > 0
+          ? 'weak'
+          : 'good',
+      expected: 'every definition can be used',
+      got: `${catalogue.names().length} can be used, ${untrusted} not trusted, ${problems.length} problems`,
+      advice: first
+        ? `${first.path}:${first.line ?? 1}: ${first.message} (reveille agent list has all)`
+        : untrusted > 0
+          ? 'reveille init'
+          : '',
+    },
+    {
+      area: 'agents',
+      name: 'programs',
+      verdict: found.length > 0 ? 'good' : 'weak',
+      expected: `one of ${PROGRAMS.join(', ')}`,
+      got: found.length > 0 ? found.join(', ') : 'none on the PATH',
+      advice: found.length > 0 ? '' : 'Install one of them for agents that think; scripted agents need none.',
+    },
+  ];
+}
+
+function onPath(env: NodeJS.ProcessEnv, program: string): boolean {
+  return (env['PATH'] ?? '')
+    .split(delimiter)
+    .some((folder) => isProgram(join(folder || dirname('.'), program)));
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,109 @@
+import { ReveilleError, type Client, type Request } from '@reveille/protocol';
+import { command, type Call } from '../command/spec.ts';
+import { findRequest } from '../find.ts';
+import { paintOf, print, reach } from '../reach.ts';
+import { requestLines } from '../view/list.ts';
+import { promptOf } from './spawn.ts';
+
+const GROUP = 'What waits for you';
+
+const inbox = command({
+  name: 'inbox',
+  group: GROUP,
+  summary: 'lists questions, approvals, reviews and failures that wait for you',
+  usage: '[request|task]',
+  about: '',
+  options: {},
+  json: '{ requests }: each with the name of its task.',
+  async run(call) {
+    const client = await reach(call);
+    const [name] = call.args;
+    const wanted = name === undefined ? await client.inbox() : [await findRequest(client, name)];
+    const requests = await Promise.all(wanted.map((request) => withName(client, request)));
+    const list = { columns: call.io.out.columns ?? 120, now: Date.now(), paint: paintOf(call) };
+    print(call, { requests }, () =>
+      requests.length > 0 ? requestLines(requests, list) : ['Nothing waits for you.'],
+    );
+  },
+});
+
+const withName = async (client: Client, request: Request): Promise<Request & { name: string }> => ({
+  ...request,
+  name: (await client.getTask(request.task)).task.name,
+});
+
+const answer = command({
+  name: 'answer',
+  group: GROUP,
+  summary: 'answers a question; whoever asked goes on',
+  usage: '<request|task> <answer…>',
+  about: 'An answer of - is read from the input. Everything is answered once; a second answer is refused.',
+  options: {},
+  json: '{ request }: as it is now.',
+  async run(call) {
+    const [name = '', ...words] = call.args;
+    const client = await reach(call);
+    const request = await findRequest(client, name);
+    return give(call, client, request, choice(request, await promptOf(call.io, words)));
+  },
+});
+
+/** What to do about a silence is a choice, and anything else would do nothing; a question takes any words. */
+function choice({ id, kind, options }: Request, text: string): string {
+  const same = options.find((option) => option.toLowerCase() === text.trim().toLowerCase());
+  if (same !== undefined) return same;
+  if (kind !== 'idle' && kind !== 'escape') return text;
+  throw new ReveilleError('invalid_input', `Answer ${id} with one of: ${options.join(', ')}.`, {
+    data: { options },
+  });
+}
+
+const VERDICTS = {
+  approve: {
+    does: 'allows what a worker asks for, or approves its work',
+    review: 'approve',
+    approval: 'approved',
+  },
+  deny: { does: 'refuses what a worker asks for, or rejects its work', review: 'reject', approval: 'denied' },
+} as const;
+
+const verdict = (verb: keyof typeof VERDICTS) =>
+  command({
+    name: verb,
+    group: GROUP,
+    summary: VERDICTS[verb].does,
+    usage: '<request|task> [why…]',
+    about:
+      verb === 'deny'
+        ? 'Work that is rejected has failed. To have something changed instead: reveille answer <request> <what>.'
+        : '',
+    options: {},
+    json: '{ request }: as it is now.',
+    async run(call) {
+      const [name = '', ...why] = call.args;
+      const client = await reach(call);
+      const request = await findRequest(client, name);
+      const word = verdictWord(request, verb);
+      // A verdict on work is a word by itself; to a request for approval a reason may be added.
+      const text = request.kind === 'approval' && why.length > 0 ? `${word}: ${why.join(' ')}` : word;
+      return give(call, client, request, text);
+    },
+  });
+
+function verdictWord({ id, kind, options }: Request, verb: keyof typeof VERDICTS): string {
+  if (kind === 'review') return VERDICTS[verb].review;
+  if (kind !== 'approval')
+    throw new ReveilleError(
+      'wrong_state',
+      `${id} is a ${kind}, not a request for approval: reveille answer ${id} <answer>.`,
+    );
+  const own = options.find((option) => option.toLowerCase().startsWith(verb));
+  return own ?? VERDICTS[verb].approval;
+}
+
+async function give(call: Call, client: Client, { id }: Request, text: string): Promise<void> {
+  const request = await client.answer({ request: id, answer: text });
+  print(call, { request }, () => [`Answered ${request.id}: ${text}`]);
+}
+
+export const inboxCommands = [inbox, answer, verdict('approve'), verdict('deny')];

@@ -1,0 +1,166 @@
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { delimiter, join, relative } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { fileURLToPath } from 'node:url';
+import { nearest } from '@reveille/protocol';
+import { agentsOf } from '../agents.ts';
+import { command, type Call } from '../command/spec.ts';
+import type { Written } from '../init/files.ts';
+import type { ClientName, Launch } from '../init/mcp-entries.ts';
+import { print } from '../reach.ts';
+import { repositoryOf, type Repository } from '../repository.ts';
+import { say } from '../say.ts';
+import { TrustFolder, type TrustItem } from '../trust.ts';
+import { UsageError } from '../usage.ts';
+import { pad } from '../view/columns.ts';
+import { plural } from '../view/words.ts';
+import { configItem } from './doctor.ts';
+
+export const init = command({
+  name: 'init',
+  group: 'Begin',
+  summary: 'sets a repository up: settings, an example plan, a place for agents',
+  usage: '',
+  about: `Writes .reveille/ into the repository you are in; what is there is never overwritten. Then it lists what the
+repository brings along that would be run or loaded (its settings, its agents) and asks whether you trust it as it
+is now; what changes later has to be trusted again. Run it as often as you like.`,
+  options: {
+    mcp: {
+      type: 'string',
+      value: 'CLIENTS',
+      means: 'also write MCP entries: claude, vscode, codex, gemini, separated by commas',
+    },
+    yes: { type: 'boolean', short: 'y', means: 'trust what was found without being asked' },
+  },
+  json: '{ repository, files: [{ path, what: "written" | "kept" | "changed" | "left", note }], trust: [{ kind, name, path, trusted }] }',
+  async run(call) {
+    const clients = clientsOf(call.options.mcp);
+    const repository = await repositoryOf(call);
+    const { writeOwnFiles } = await import('../init/files.ts');
+    const { writeEntry } = await import('../init/mcp-entries.ts');
+    const launch = launchOf(call);
+    const files = [
+      ...writeOwnFiles(repository.top),
+      ...clients.map((client) => writeEntry(repository.top, client, withClient(launch, client))),
+    ];
+    if (!call.options.json) for (const line of fileLines(repository, files)) say(call.io.out, line);
+    const trust = await askTrust(call, repository);
+    print(call, { repository: repository.top, files, trust }, () => nextLines(trust));
+  },
+});
+
+const NAMES = ['claude', 'vscode', 'codex', 'gemini'] as const satisfies readonly ClientName[];
+
+function clientsOf(text: string | undefined): readonly ClientName[] {
+  const wanted = (text ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  return wanted.map((name) => {
+    const known = NAMES.find((client) => client === name);
+    if (known) return known;
+    const [best] = nearest(name, NAMES);
+    throw new UsageError(
+      `--mcp knows ${NAMES.join(', ')}, not "${name.slice(0, 40)}". Did you mean ${best}?`,
+      'init',
+    );
+  });
+}
+
+/** By name, if a shell would find it; else by where this one is. */
+function launchOf({ io }: Call): Launch {
+  const here = fileURLToPath(new URL('../../bin/reveille.cjs', import.meta.url));
+  const command = onPath(io.env['PATH'] ?? '') ? 'reveille' : here;
+  return { command, args: ['mcp'] };
+}
+
+function onPath(path: string): boolean {
+  return path.split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, 'reveille'), constants.X_OK);
+      return folder !== '';
+    } catch {
+      return false;
+    }
+  });
+}
+
+const withClient = ({ command: program, args }: Launch, client: ClientName): Launch => ({
+  command: program,
+  args: [...args, '--client', client],
+});
+
+const fileLines = ({ top }: Repository, files: readonly Written[]): string[] => [
+  `In ${top}:`,
+  ...files.map(
+    ({ path, what, note }) =>
+      `  ${pad(what, 7)}  ${path}${note === '' ? '' : `: ${note.replaceAll('\n', '\n    ')}`}`,
+  ),
+];
+
+type Found = TrustItem & { readonly path: string; readonly trusted: boolean };
+type Trusted = Pick<Found, 'kind' | 'name' | 'path' | 'trusted'>;
+
+/** Lists what the repository brings along, and records what the person agrees to. */
+async function askTrust(call: Call, repository: Repository): Promise<readonly Trusted[]> {
+  const { placeOf } = await import('@reveille/daemon/connect');
+  const trust = new TrustFolder(placeOf(call.io.env).home, repository.common);
+  const found = await findItems(call, repository, trust);
+  const open = found.filter(({ trusted }) => !trusted);
+  if (!call.options.json && open.length > 0) {
+    say(call.io.out, 'It brings along, and you have not trusted yet:');
+    for (const { kind, name, path } of open) say(call.io.out, `  ${pad(kind, 7)}  ${pad(name, 24)}  ${path}`);
+  }
+  const agreed = open.length > 0 && (await agrees(call, open.length));
+  if (agreed) trust.grant(open.map(({ kind, name, content }) => ({ kind, name, content })));
+  return found.map(({ kind, name, path, trusted }) => ({ kind, name, path, trusted: trusted || agreed }));
+}
+
+async function findItems({ io }: Call, repository: Repository, trust: TrustFolder): Promise<Found[]> {
+  using agents = await agentsOf(io, repository);
+  const definitions = agents.list().filter(({ definition }) => definition.place === 'repository');
+  const config = join(repository.top, '.reveille', 'config.yaml');
+  const items = [
+    { ...configItem(readFileSync(config, 'utf8')), path: config },
+    ...definitions.map(({ definition: { name, path } }) => ({
+      kind: 'agent' as const,
+      name,
+      path,
+      content: readFileSync(path, 'utf8'),
+    })),
+  ];
+  return items.map((item) => {
+    const { kind, name, content } = item;
+    return {
+      ...item,
+      path: relative(repository.top, item.path),
+      trusted: trust.has({ kind, name, content }),
+    };
+  });
+}
+
+async function agrees(
+  { io, options }: Call & { readonly options: { readonly yes?: boolean } },
+  count: number,
+): Promise<boolean> {
+  if (options.yes) return true;
+  // Nobody is there to be asked.
+  if (options.json || !io.in.isTTY || !io.out.isTTY) return false;
+  const lines = createInterface({ input: io.in, output: process.stdout });
+  try {
+    const answer = await lines.question(`Trust ${plural(count, 'thing')} as they are now? [y/N] `);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}
+
+function nextLines(trust: readonly Trusted[]): string[] {
+  const open = trust.filter(({ trusted }) => !trusted).length;
+  return [
+    open > 0
+      ? `${plural(open, 'thing')} not trusted: they do not count until you say so (reveille init --yes).`
+      : 'Everything that it brings along is trusted as it is now.',
+    'Next: reveille plan run .reveille/plans/example.yaml',
+  ];
+}

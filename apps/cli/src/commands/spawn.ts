@@ -1,0 +1,89 @@
+import { text as readAll } from 'node:stream/consumers';
+import { isReveilleError, type SpawnInput } from '@reveille/protocol';
+import { command } from '../command/spec.ts';
+import type { Io } from '../io.ts';
+import { reach } from '../reach.ts';
+import { repositoryIfAny } from '../repository.ts';
+import type { Seat, SeatOptions } from '../seat.ts';
+import { follow, outcome } from './following.ts';
+
+export const spawn = command({
+  name: 'spawn',
+  group: 'Work',
+  summary: 'gives one task to an agent and shows how it goes',
+  usage: '<prompt…>',
+  about: `The agent works on the repository you are in, in a worktree of its own. A prompt of - is read from the input.
+Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
+  options: {
+    agent: {
+      type: 'string',
+      short: 'a',
+      value: '[BACKEND:]NAME',
+      means: 'who does it; reveille agent list has the names',
+    },
+    name: { type: 'string', value: 'TEXT', means: 'what it is called' },
+    model: { type: 'string', value: 'NAME', means: 'the model, in the words of the backend' },
+    file: { type: 'list', value: 'PATH', means: 'a file it is about; may be given several times' },
+    expect: { type: 'string', value: 'TEXT', means: 'what its report should hold' },
+    detach: { type: 'boolean', short: 'd', means: 'start it and return at once' },
+  },
+  json: 'every event as a line, and last the task as one line: { task, run, worker, end }. With --detach the last line alone.',
+  async run(call) {
+    const { io, options } = call;
+    const input = spawnInput(await promptOf(io, call.args), options);
+    const repository = (await repositoryIfAny(call))?.top ?? null;
+    const client = await reach(call);
+    const { placeOf } = await import('@reveille/daemon/connect');
+    const seat: SeatOptions = {
+      home: placeOf(io.env).home,
+      client,
+      kind: 'terminal',
+      name: 'terminal',
+      repository,
+    };
+    const { lastEvent } = await client.health();
+    const task = await spawnFrom(seat, input);
+    if (!options.json) io.out.write(`${task}\n`);
+    if (!options.detach) return outcome(call, await follow(call, client, { task }, lastEvent), client);
+    if (options.json) io.out.write(`${JSON.stringify(await client.getTask(task))}\n`);
+    else io.out.write(`It runs; \`reveille attach ${task}\` shows it.\n`);
+    return 0;
+  },
+});
+
+/** All words are the prompt; - alone is what is piped in. */
+export async function promptOf(io: Io, words: readonly string[]): Promise<string> {
+  const text = words.join(' ');
+  return text === '-' ? (await readAll(io.in as NodeJS.ReadableStream)).trim() : text;
+}
+
+interface SpawnOptions {
+  readonly agent: string | undefined;
+  readonly name: string | undefined;
+  readonly model: string | undefined;
+  readonly expect: string | undefined;
+  readonly file: readonly string[];
+}
+
+function spawnInput(prompt: string, { agent, name, model, expect, file }: SpawnOptions): SpawnInput {
+  return {
+    prompt,
+    targetFiles: [...file],
+    ...(agent === undefined ? {} : { agentType: agent }),
+    ...(name === undefined ? {} : { name }),
+    ...(model === undefined ? {} : { model }),
+    ...(expect === undefined ? {} : { expectedOutput: expect }),
+  };
+}
+
+/** A session may have so many children in all; a person may go on with another. */
+async function spawnFrom(seat: SeatOptions, input: SpawnInput) {
+  const { takeNewSeat, takeSeat } = await import('../seat.ts');
+  const spawnAt = async ({ client }: Seat) => (await client.spawnSubtask(input, { blocking: false })).task;
+  try {
+    return await spawnAt(await takeSeat(seat));
+  } catch (error) {
+    if (!isReveilleError(error, 'limit_reached') || error.data['limit'] !== 'children in all') throw error;
+    return spawnAt(await takeNewSeat(seat));
+  }
+}

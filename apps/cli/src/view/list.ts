@@ -1,0 +1,85 @@
+import { formatAgentType, type Plan, type Request, type TaskView } from '@reveille/protocol';
+import type { Paint } from '../ansi.ts';
+import { fit, pad, padStart, width } from './columns.ts';
+import { LOOKS, PLAN_COLOURS, duration, withoutCause } from './words.ts';
+
+interface ListOptions {
+  readonly columns: number;
+  readonly now: number;
+  readonly paint: Paint;
+}
+
+const STATE = 9;
+const TIME = 8;
+
+/** One line each: state, how long, how far, name, why, id. */
+export function planLines(plans: readonly Plan[], { columns, now, paint }: ListOptions): string[] {
+  const name = Math.min(40, Math.max(4, ...plans.map((plan) => width(plan.name))));
+  return plans.map((plan) => {
+    const colour = PLAN_COLOURS[plan.state];
+    const left = [
+      paint(colour, pad(plan.state, STATE)),
+      paint('dim', padStart(duration(now - plan.since), TIME)),
+      padStart(progress(plan), 9),
+      paint('bold', pad(fit(plan.name, name), name)),
+    ].join('  ');
+    const room = columns - STATE - TIME - 9 - name - 6;
+    return withId(left, plan.id, plan.why, { room, paint });
+  });
+}
+
+function progress({ counts }: Plan): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return `${counts['completed'] ?? 0}/${all}`;
+}
+
+export function taskLines(views: readonly TaskView[], { columns, now, paint }: ListOptions): string[] {
+  const name = Math.min(40, Math.max(4, ...views.map(({ task }) => width(task.name))));
+  return views.map(({ task }) => {
+    const { sign, colour } = LOOKS[task.state];
+    const left = [
+      paint(colour, `${sign} ${pad(task.state, STATE)}`),
+      paint('dim', padStart(duration(now - task.since), TIME)),
+      paint('bold', pad(fit(task.name, name), name)),
+      paint('dim', formatAgentType(task.agent)),
+    ].join('  ');
+    const room = columns - STATE - TIME - name - formatAgentType(task.agent).length - 10;
+    return withId(left, task.id, withoutCause(task.why), { room, paint });
+  });
+}
+
+/** The id is what the next command takes: it stays whole, and the words give way. */
+function withId(
+  left: string,
+  id: string,
+  why: string,
+  { room, paint }: { room: number; paint: Paint },
+): string {
+  const words = fit(why, room - id.length - 2);
+  return `${left}  ${paint('dim', id)}${words === '' ? '' : `  ${words}`}`;
+}
+
+/** What waits for the person, with what to type. */
+export function requestLines(
+  requests: readonly (Request & { readonly name: string })[],
+  { columns, now, paint }: ListOptions,
+): string[] {
+  return requests.flatMap(({ id, kind, name, text, options, at }) => [
+    `${paint('yellow', pad(kind, STATE))} ${paint('dim', padStart(duration(now - at), TIME))}  ${paint('bold', fit(name, columns - 22))}`,
+    ...(kind === 'review'
+      ? []
+      : text
+          .split('\n')
+          .slice(0, 20)
+          .map((line) => `  ${fit(line, columns - 2)}`)),
+    ...(options.length > 0 ? [paint('dim', `  ${fit(options.join(' | '), columns - 2)}`)] : []),
+    paint('dim', `  ${howToAnswer(kind, id)}`),
+  ]);
+}
+
+function howToAnswer(kind: Request['kind'], id: string): string {
+  if (kind === 'approval') return `reveille approve ${id}, or reveille deny ${id}`;
+  if (kind === 'review')
+    return `reveille approve ${id}, reveille deny ${id}, or reveille answer ${id} <what to change>`;
+  return `reveille answer ${id} <answer>`;
+}

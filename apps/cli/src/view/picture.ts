@@ -1,0 +1,131 @@
+import { isTerminal, type Request, type TaskState, type TaskView } from '@reveille/protocol';
+import { type Used, withoutCause } from './words.ts';
+import type { WakeUp, Watch } from './watch.ts';
+
+/** A task as one line of the tree. */
+export interface Row {
+  readonly id: string;
+  /** The lines of the tree before its name. */
+  readonly branch: string;
+  readonly name: string;
+  readonly agent: string;
+  readonly state: TaskState;
+  /** How long it has been so; for one that ended, how long its last run took. Null while it has not begun. */
+  readonly ms: number | null;
+  readonly why: string;
+  readonly attempt: number;
+}
+
+/** Everything that is shown of a plan, or of a task and what is below it, at one moment. */
+export interface Picture {
+  readonly title: string;
+  readonly state: string;
+  readonly why: string;
+  readonly elapsed: number;
+  readonly used: Used;
+  readonly rows: readonly Row[];
+  readonly wakeUps: readonly WakeUp[];
+  readonly requests: readonly Request[];
+}
+
+export function pictureOf(watch: Watch, now: number): Picture {
+  const { plan } = watch;
+  const views = [...watch.tasks.values()];
+  const tree: Tree = { watch, byOwner: watch.byOwner, now };
+  const roots = tree.byOwner.get(null) ?? [];
+  const rows = roots.flatMap((view) => rowsOf(tree, view, { branch: '', below: '' }));
+  const [root] = roots;
+  const about = plan ?? root?.task;
+  const end = watch.ended ? (plan?.since ?? root?.end?.at ?? now) : now;
+  return {
+    title: about?.name ?? '',
+    state: about?.state ?? '',
+    why: about?.why ?? '',
+    elapsed: Math.max(0, end - (about?.createdAt ?? now)),
+    used: usedBy(views),
+    rows,
+    wakeUps: watch.wakeUps,
+    requests: watch.requests,
+  };
+}
+
+export const usedBy = (views: readonly TaskView[]): Used =>
+  views.reduce(
+    (sum, { run }) => ({
+      tokens: sum.tokens + (run?.used.tokens ?? 0),
+      usd: sum.usd + (run?.used.usd ?? 0),
+    }),
+    { tokens: 0, usd: 0 },
+  );
+
+interface Tree {
+  readonly watch: Watch;
+  readonly byOwner: Watch['byOwner'];
+  readonly now: number;
+}
+
+interface Place {
+  readonly branch: string;
+  /** What stands before the branches of those below it. */
+  readonly below: string;
+}
+
+function rowsOf(tree: Tree, view: TaskView, { branch, below }: Place): Row[] {
+  const { task } = view;
+  const children = tree.byOwner.get(task.session) ?? [];
+  const row: Row = {
+    id: task.id,
+    branch,
+    name: task.name,
+    agent: task.agent.name,
+    state: task.state,
+    ms: msOf(view, tree.now),
+    why: whyOf(tree.watch, view, children),
+    attempt: task.attempts,
+  };
+  return [
+    row,
+    ...children.flatMap((child, i) => {
+      const last = i === children.length - 1;
+      return rowsOf(tree, child, {
+        branch: `${below}${last ? '└ ' : '├ '}`,
+        below: `${below}${last ? '  ' : '│ '}`,
+      });
+    }),
+  ];
+}
+
+function msOf({ task, run, end }: TaskView, now: number): number | null {
+  if (isTerminal(task.state)) return run && end ? end.at - run.startedAt : null;
+  return task.attempts === 0 && task.state !== 'ready' ? null : Math.max(0, now - task.since);
+}
+
+/** Why it is as it is, in a few words. */
+function whyOf(watch: Watch, { task, end }: TaskView, children: readonly TaskView[]): string {
+  if (task.cancelling) return `is being cancelled: ${task.cancelling.why}`;
+  switch (task.state) {
+    case 'pending': {
+      const open = task.dependencies.filter((id) => watch.tasks.get(id)?.task.state !== 'completed');
+      return open.length > 0 ? `after ${open.map((id) => watch.name(id)).join(', ')}` : task.why;
+    }
+    case 'waiting': {
+      const asked = watch.requests.find((request) => request.task === task.id);
+      if (asked) return `asks you: ${asked.text}`;
+      if (task.waitingOn !== 'children' || children.length === 0) return task.why;
+      const open = children.filter((child) => !isTerminal(child.task.state)).length;
+      return `waits for ${open} of ${children.length} subtasks`;
+    }
+    case 'completed':
+      return end?.output ?? task.why;
+    case 'failed':
+      return end?.error?.message ?? withoutCause(task.why);
+    case 'blocked':
+    case 'ready':
+    case 'running':
+    case 'review':
+    case 'cancelled':
+      return withoutCause(task.why);
+    default:
+      return task.state satisfies never;
+  }
+}

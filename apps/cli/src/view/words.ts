@@ -1,0 +1,67 @@
+import type { PlanState, TaskState } from '@reveille/protocol';
+import type { Colour } from '../ansi.ts';
+
+/** The look of each state, everywhere. */
+export const LOOKS: { readonly [S in TaskState]: { readonly sign: string; readonly colour: Colour } } = {
+  pending: { sign: '·', colour: 'dim' },
+  blocked: { sign: '·', colour: 'red' },
+  ready: { sign: '○', colour: 'dim' },
+  running: { sign: '●', colour: 'cyan' },
+  waiting: { sign: '◐', colour: 'yellow' },
+  review: { sign: '◐', colour: 'magenta' },
+  completed: { sign: '✔', colour: 'green' },
+  failed: { sign: '✖', colour: 'red' },
+  cancelled: { sign: '✖', colour: 'dim' },
+};
+
+export const PLAN_COLOURS: { readonly [S in PlanState]: Colour } = {
+  draft: 'dim',
+  active: 'cyan',
+  paused: 'yellow',
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'dim',
+};
+
+export const isEnded = (state: PlanState): boolean =>
+  state === 'completed' || state === 'failed' || state === 'cancelled';
+
+/** How long, in at most seven characters. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1_000;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3_600) return `${Math.floor(whole / 60)}m ${two(whole % 60)}s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 240 ? `${Math.floor(hours / 24)}d ${two(hours % 24)}h` : `${Math.floor(hours / 24)}d`;
+}
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+export interface Used {
+  readonly tokens: number;
+  readonly usd: number;
+}
+
+/** What was used, as far as backends said so; empty if none did. */
+export function cost({ tokens, usd }: Used): string {
+  const parts = [
+    ...(usd > 0 ? [`$${usd < 100 ? usd.toFixed(2) : Math.round(usd)}`] : []),
+    ...(tokens > 0 ? [`${short(tokens)} tokens`] : []),
+  ];
+  return parts.join(', ');
+}
+
+function short(count: number): string {
+  if (count < 1_000) return String(Math.round(count));
+  if (count < 999_500) return `${(count / 1_000).toFixed(count < 9_950 ? 1 : 0)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** What ended a run stands before the words it ended with; a reader has seen that it ended. */
+export const withoutCause = (why: string): string => why.replace(/^(report|last_message|executor): /, '');
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;

@@ -1,0 +1,103 @@
+import { isReveilleError } from '@reveille/protocol';
+import { expect, test } from 'vitest';
+import { findEither, findPlan, findRequest, findTask } from '../src/find.ts';
+import { scripted, testEngine } from './engine.ts';
+
+const failure = async (found: Promise<unknown>): Promise<{ code: string; message: string }> => {
+  const error = await found.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!isReveilleError(error)) throw new Error(`this should have failed: ${String(error)}`);
+  return { code: error.code, message: error.message };
+};
+
+test('[CLI1.10] by id, by the beginning of it, by name in any case, and as plan/task', async () => {
+  await using test = await testEngine();
+  const { plan, tasks } = await test.run({
+    name: 'My Plan',
+    tasks: [scripted('a', {}, { name: 'First thing' })],
+  });
+  const task = tasks[0]!.task.id;
+  const { person } = test;
+  for (const name of [plan.id, plan.id.slice(0, 16), plan.id.slice(5, 17), 'My Plan', 'my plan'])
+    expect((await findPlan(person, name)).id, name).toBe(plan.id);
+  for (const name of [
+    task,
+    task.slice(0, -1),
+    task.slice(5, -1),
+    'a',
+    'First thing',
+    'first THING',
+    'my plan/a',
+    `${plan.id}/First thing`,
+  ])
+    expect((await findTask(person, name)).task.id, name).toBe(task);
+  expect((await findEither(person, 'my plan')).plan?.id).toBe(plan.id);
+  expect((await findEither(person, 'my plan/a')).task?.task.id).toBe(task);
+  expect((await findEither(person, 'a')).task?.task.id).toBe(task);
+});
+
+test('[CLI1.10] of several of one name the only one that has not ended is meant; otherwise all are named', async () => {
+  await using test = await testEngine();
+  const { person } = test;
+  const plan = { name: 'Twice', tasks: [scripted('a', {})] };
+  const [first, second] = [await test.run(plan), await test.run(plan)];
+  const both = await failure(findPlan(person, 'twice'));
+  expect(both.code).toBe('invalid_input');
+  expect(both.message).toMatch(/^"twice" could be 2 plans\. Say which by its id:\n/);
+  expect(both.message).toContain(`  ${first.plan.id} (completed, `);
+  expect(both.message).toContain(`  ${second.plan.id} (completed, `);
+  expect((await failure(findTask(person, 'a'))).code).toBe('invalid_input');
+  // The ids of one moment begin alike.
+  expect((await failure(findPlan(person, first.plan.id.slice(0, 9)))).code).toBe('invalid_input');
+  const third = await person.savePlan(plan);
+  expect((await findPlan(person, 'Twice')).id).toBe(third.plan.id);
+  expect((await findTask(person, 'a')).task.plan).toBe(third.plan.id);
+  expect((await findTask(person, `${first.plan.id}/a`)).task.plan).toBe(first.plan.id);
+});
+
+test('[CLI1.10] what does not exist is answered with the nearest', async () => {
+  await using test = await testEngine();
+  const { person } = test;
+  expect((await failure(findPlan(person, 'x'))).message).toBe(
+    'There is no plan "x". `reveille status --all` lists what there is.',
+  );
+  await test.run({ name: 'Release', tasks: [scripted('tests', {})] });
+  expect(await failure(findTask(person, 'tets'))).toEqual({
+    code: 'not_found',
+    message: 'There is no task "tets". The nearest: "tests". `reveille status --all` lists what there is.',
+  });
+  expect((await failure(findEither(person, 'relaese'))).message).toContain(
+    'There is no plan or task "relaese". The nearest: "Release".',
+  );
+  for (const text of [
+    '',
+    ' ',
+    'task_',
+    'task_000',
+    '__proto__',
+    '\u001b[2J',
+    'x'.repeat(10_000),
+    '/',
+    'a/b/c',
+    '-',
+  ])
+    expect((await failure(findEither(person, text))).code, text).toBe('not_found');
+});
+
+test('[CLI1.10] a request by its id, or by the task that asks', async () => {
+  await using test = await testEngine();
+  const { person } = test;
+  const asks = (id: string) => scripted(id, { steps: [{ do: 'ask', text: 'What?' }, { do: 'report' }] });
+  await test.run({ name: 'P', tasks: [asks('one'), asks('two')] }, ({ tasks }) =>
+    tasks.every(({ task }) => task.state === 'waiting'),
+  );
+  const [first] = await person.inbox();
+  expect((await findRequest(person, first!.id)).id).toBe(first!.id);
+  const { task } = await findTask(person, 'two');
+  expect((await findRequest(person, 'two')).task).toBe(task.id);
+  expect((await failure(findRequest(person, 'three'))).message).toContain(
+    '`reveille inbox` lists what there is.',
+  );
+});

@@ -1,0 +1,201 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { House, processesOf } from './house.ts';
+
+const AGENT = '---\nname: helper\ndescription: Helps.\n---\nHelp.\n';
+const read = (house: House, path: string): string => readFileSync(join(house.repository, path), 'utf8');
+
+test('[CLI1.40] init writes settings, an example, a schema and a place for agents, from any folder, once', async () => {
+  await using house = new House();
+  mkdirSync(join(house.repository, 'deep/er'), { recursive: true });
+  const first = await house.run(['init'], { cwd: join(house.repository, 'deep/er') });
+  expect(first).toMatchObject({ code: 0, err: '' });
+  for (const path of ['config.yaml', 'plan.schema.json', 'plans/example.yaml', 'agents/README.md'])
+    expect(first.out).toContain(`  written  .reveille/${path}\n`);
+  house.write('.reveille/config.yaml', 'worktrees: { dirty: head }\n');
+  house.write('.reveille/plans/example.yaml', 'mine');
+  const again = await house.json<{ files: { what: string }[] }>('init');
+  expect(again.files.map(({ what }) => what)).toEqual(['kept', 'kept', 'kept', 'kept']);
+  expect(read(house, '.reveille/plans/example.yaml')).toBe('mine');
+});
+
+test('[CLI1.40] what init writes can be used as it is', async () => {
+  await using house = new House();
+  await house.run(['init', '--yes']);
+  expect((await house.run(['plan', 'validate', '.reveille/plans/example.yaml'])).out).toBe(
+    '.reveille/plans/example.yaml: 3 tasks, no problem\n',
+  );
+  expect(JSON.parse(read(house, '.reveille/plan.schema.json'))).toMatchObject({ title: 'Reveille plan' });
+  const { out } = await house.run(['doctor']);
+  expect(out).toMatch(/^good {2}configuration +nothing is set: the defaults hold$/m);
+  expect(out).toMatch(/^good {2}agents +8 can be used, 0 not trusted, 0 problems$/m);
+  // None of this needs a daemon.
+  expect(processesOf(house.env['REVEILLE_HOME']!)).toEqual([]);
+});
+
+test('[CLI1.40] a link in the repository leads init nowhere', async () => {
+  await using house = new House();
+  const outside = join(house.folder, 'outside');
+  mkdirSync(outside);
+  symlinkSync(outside, join(house.repository, '.reveille'));
+  const refused = await house.run(['init']);
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.err).toMatch(/\.reveille is not a folder\. Move it away and try again\.\n$/);
+  expect(existsSync(join(outside, 'config.yaml'))).toBe(false);
+});
+
+test('[CLI1.41] MCP entries are added to what is there, or it is said what to add', async () => {
+  await using house = new House();
+  house.write(
+    '.gemini/settings.json',
+    '{\n\t"theme": "dark",\n\t"mcpServers": { "other": { "command": "x" } }\n}',
+  );
+  house.write('.vscode/mcp.json', '{\n  // mine\n  "servers": {}\n}\n');
+  house.write('.codex/config.toml', 'model = "x"\n');
+  const { files } = await house.json<{ files: { path: string; what: string; note: string }[] }>(
+    'init',
+    '--mcp',
+    'claude, vscode,codex,gemini',
+  );
+  const what = Object.fromEntries(files.slice(4).map((file) => [file.path, file.what]));
+  expect(what).toEqual({
+    '.mcp.json': 'written',
+    '.vscode/mcp.json': 'left',
+    '.codex/config.toml': 'left',
+    '.gemini/settings.json': 'changed',
+  });
+  const entry = (client: string) => ({
+    command: expect.stringMatching(/reveille(\.cjs)?$/) as string,
+    args: ['mcp', '--client', client],
+  });
+  expect(JSON.parse(read(house, '.mcp.json'))).toEqual({
+    mcpServers: { reveille: { type: 'stdio', ...entry('claude') } },
+  });
+  expect(JSON.parse(read(house, '.gemini/settings.json'))).toEqual({
+    theme: 'dark',
+    mcpServers: { other: { command: 'x' }, reveille: entry('gemini') },
+  });
+  expect(read(house, '.gemini/settings.json')).toMatch(/^\{\n\t"theme"[^]*[^\n]$/);
+  expect(read(house, '.vscode/mcp.json')).toContain('// mine');
+  expect(read(house, '.codex/config.toml')).toBe('model = "x"\n');
+  expect(files.find(({ path }) => path === '.codex/config.toml')?.note).toMatch(
+    /\[mcp_servers\.reveille\]\ncommand = ".*"\nargs = \["mcp","--client","codex"\]$/,
+  );
+  const again = await house.json<{ files: { path: string; what: string }[] }>(
+    'init',
+    '--mcp',
+    'claude,gemini',
+  );
+  expect(again.files.slice(4).map((file) => file.what)).toEqual(['kept', 'kept']);
+  const unknown = await house.run(['init', '--mcp', 'clade']);
+  expect(unknown.code).toBe(2);
+  expect(unknown.err).toContain('Did you mean claude?');
+});
+
+test('[CLI1.41] an entry file that is a link, or no object, is not touched', async () => {
+  await using house = new House();
+  house.write('.gemini/settings.json', '[]');
+  house.write('target.json', '{}');
+  symlinkSync('target.json', join(house.repository, '.mcp.json'));
+  const { files } = await house.json<{ files: { what: string }[] }>('init', '--mcp', 'claude,gemini');
+  expect(files.slice(4).map(({ what }) => what)).toEqual(['left', 'left']);
+  expect(read(house, 'target.json')).toBe('{}');
+});
+
+type Trust = { trust: { kind: string; name: string; trusted: boolean }[] };
+
+test('[CLI1.42] what a repository brings along counts once it is trusted, as it is then', async () => {
+  await using house = new House();
+  house.write('.claude/agents/helper.md', AGENT);
+  const asked = await house.run(['init']);
+  expect(asked.out).toMatch(
+    /you have not trusted yet:\n {2}command +\.reveille\/config\.yaml .*\n {2}agent +helper +\.claude\/agents\/helper\.md\n/,
+  );
+  expect(asked.out).toContain('2 things not trusted');
+  const names = async (): Promise<string> => (await house.run(['agent', 'list'])).out;
+  expect(await names()).toMatch(/^@helper +repository, untrusted +Helps\.$/m);
+  house.write('plan.yaml', 'name: P\ntasks: [{ id: a, prompt: Do., agent: helper }]\n');
+  expect((await house.run(['plan', 'validate', 'plan.yaml'])).out).toContain(
+    'the agent "helper" of this repository is not trusted yet: reveille init',
+  );
+  const { trust } = await house.json<Trust>('init', '--yes');
+  expect(trust.map(({ kind, name, trusted }) => [kind, name, trusted])).toEqual([
+    ['command', '.reveille/config.yaml', true],
+    ['agent', 'helper', true],
+  ]);
+  expect(await names()).toMatch(/^@helper +repository +Helps\.$/m);
+  expect((await house.run(['plan', 'validate', 'plan.yaml'])).code).toBe(0);
+  house.write('.claude/agents/helper.md', `${AGENT}And delete everything.\n`);
+  expect(await names()).toMatch(/^@helper +repository, untrusted /m);
+  // Another repository with the same file has to be trusted for itself.
+  house.write('.claude/agents/helper.md', AGENT);
+  house.git('init', '-q', 'other');
+  house.write('other/.claude/agents/helper.md', AGENT);
+  expect((await house.run(['agent', 'list', '--repo', 'other'])).out).toMatch(
+    /^@helper +repository, untrusted /m,
+  );
+  // A folder that others can write to holds what others agreed to.
+  chmodSync(join(house.env['REVEILLE_HOME']!, 'trust'), 0o777);
+  expect(await names()).toMatch(/^@helper +repository, untrusted /m);
+});
+
+test('[CLI1.43] an agent is written from a template, shown, and not overwritten', async () => {
+  await using house = new House();
+  const { path } = await house.json<{ path: string }>(
+    'agent',
+    'new',
+    '@house-style',
+    '--description',
+    'Knows the style.',
+    '--read-only',
+  );
+  expect(path).toBe(join(house.repository, '.reveille/agents/house-style.agent.md'));
+  expect(readFileSync(path, 'utf8')).toContain('description: "Knows the style."');
+  expect(await house.run(['agent', 'new', 'house-style'])).toMatchObject({
+    code: 5,
+    err: `${path} exists already; it was not touched.\n`,
+  });
+  expect((await house.run(['agent', 'new', '../x'])).code).toBe(2);
+  expect((await house.run(['agent', 'show', '@house-style'])).out).toMatch(
+    /^@house-style: Knows the style\.\n\nfrom +repository: [^]*\nwrites +no\n/,
+  );
+  const user = await house.json<{ path: string }>('agent', 'new', 'mine', '--user');
+  expect(user.path).toBe(join(house.env['HOME']!, '.reveille/agents/mine.agent.md'));
+  expect((await house.run(['agent', 'list'])).out).toMatch(/^@mine +home /m);
+  const none = await house.run(['agent', 'show', 'codr']);
+  expect(none).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(/^There is no agent "codr"\. The nearest: coder, /) as string,
+  });
+  house.write('.reveille/agents/bad.agent.md', '---\nname: [\n---\n');
+  const { problems } = await house.json<{ problems: { line: number }[] }>('agent', 'list');
+  expect(problems).toMatchObject([{ severity: 'error', line: expect.any(Number) as number }]);
+});
+
+test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', async () => {
+  await using house = new House({ REVEILLE_ENGINE_CONCURRENCY: 'many' });
+  house.write('.reveille/agents/bad.agent.md', '---\nname: [\n---\n');
+  const { code, out, err } = await house.run(['doctor']);
+  expect({ code, err }).toEqual({ code: 1, err: '' });
+  expect(out).toMatch(/^good {2}Node\.js +24\./m);
+  expect(out).toMatch(/^good {2}git +git version /m);
+  expect(out).toMatch(
+    /^bad +configuration +The configuration is not valid:\n +REVEILLE_ENGINE_CONCURRENCY: /m,
+  );
+  expect(out).toMatch(/^good {2}daemon +No daemon runs: there is no lock file\.$/m);
+  expect(out).toMatch(/^bad +agents +8 can be used, 0 not trusted, 1 problems\n +.*bad\.agent\.md:\d+: /m);
+  expect(existsSync(house.env['REVEILLE_HOME']!)).toBe(false);
+  const { findings } = JSON.parse((await house.run(['doctor', '--json'])).out) as {
+    findings: { name: string }[];
+  };
+  expect(findings.slice(0, 7).map(({ name }) => name)).toEqual([
+    'Node.js',
+    'git',
+    'data folder',
+    'configuration',
+    'daemon',
+    'agents',
+    'programs',
+  ]);
+});

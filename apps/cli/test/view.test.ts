@@ -1,0 +1,204 @@
+import { TASK_STATES, type Request } from '@reveille/protocol';
+import { expect, test } from 'vitest';
+import { plain } from '../src/ansi.ts';
+import { fit, harmless, width } from '../src/view/columns.ts';
+import { drawFrame } from '../src/view/frame.ts';
+import { pictureOf, type Picture, type Row } from '../src/view/picture.ts';
+import { drawEvent } from '../src/view/lines.ts';
+import { Watch } from '../src/view/watch.ts';
+import { cost, duration } from '../src/view/words.ts';
+import { scripted, testEngine } from './engine.ts';
+
+const NAMES = [
+  'design',
+  '設計とレビュー',
+  'ein sehr langer Name einer sehr kleinen Aufgabe',
+  '🚀 launch',
+  'évolution',
+];
+
+function picture(rows = 9): Picture {
+  return {
+    title: 'A plan with a name that is longer than most terminals are wide, or at least than narrow ones are',
+    state: 'active',
+    why: 'started',
+    elapsed: 83_000,
+    used: { tokens: 12_345, usd: 0.129 },
+    rows: Array.from({ length: rows }, (_, i): Row => ({
+      id: `task_${i}`,
+      branch: i % 3 === 2 ? '└ ' : '',
+      name: `${NAMES[i % NAMES.length]}`,
+      agent: 'coder',
+      state: TASK_STATES[i % TASK_STATES.length]!,
+      ms: i % 2 === 0 ? i * 61_000 : null,
+      why: 'because '.repeat(30),
+      attempt: 1 + (i % 2),
+    })),
+    wakeUps: Array.from({ length: 9 }, (_, i) => ({
+      parent: NAMES[1]!,
+      child: `child ${i}`,
+      how: 'success',
+      ms: i,
+      at: 0,
+    })),
+    requests: [{ id: 'req_1' } as Partial<Request> as Request],
+  };
+}
+
+const NOW = 1_000_000;
+
+test.each([20, 40, 80, 200])(
+  '[CLI1.20] at %i columns no line is wider than the terminal, and there are no more than it has',
+  (columns) => {
+    for (const rows of [5, 8, 16, 24, 60]) {
+      for (const tasks of [1, 9, 500]) {
+        const lines = drawFrame(
+          picture(tasks),
+          { columns, rows, now: NOW, hint: 'Ctrl-C leaves; the work goes on.' },
+          plain,
+        );
+        expect(Math.max(...lines.map(width)), `${columns} columns`).toBeLessThanOrEqual(columns);
+        expect(lines.length, `${rows} rows`).toBeLessThan(rows);
+      }
+    }
+  },
+);
+
+test('[CLI1.20] text in any script takes the columns it takes, and nothing in it is obeyed', () => {
+  expect(width('設計')).toBe(4);
+  expect(width('e\u0301')).toBe(1);
+  expect(fit('設計とレビュー', 7)).toBe('設計と…');
+  expect(fit('a\u001b[2Jb\nc\u202ed', 40)).toBe('a [2Jb c d');
+  expect(fit('abcdef', 4)).toBe('abc…');
+  expect(fit('abcd', 4)).toBe('abcd');
+  expect(harmless('a\u001b]0;x\u0007\n\tb\r')).toBe('a\ufffd]0;x\ufffd\n\tb\ufffd');
+});
+
+test('[CLI1.21] a wide frame tells state, since when, why, which attempt, cost, wake-ups and what waits for you', () => {
+  const lines = drawFrame(picture(), { columns: 200, rows: 40, now: NOW, hint: 'Ctrl-C leaves.' }, plain);
+  expect(lines[0]).toMatch(/ · active +1 of 9 done {2}1m 23s {2}\$0\.13, 12k tokens$/);
+  expect(lines[4]).toMatch(/^○ └ ein sehr langer Name .* @coder +ready +2m 02s {2}because/);
+  expect(lines[3]).toMatch(/^· 設計とレビュー .* @coder +blocked +attempt 2: because/);
+  expect(lines.slice(-4)).toEqual([
+    expect.stringMatching(/^ {2}設計とレビュー ← child 8: success +8 ms$/),
+    '',
+    '1 request waits for you: reveille inbox',
+    'Ctrl-C leaves.',
+  ]);
+});
+
+test('[CLI1.21] what does not fit is counted, and what is under way or went wrong stays', () => {
+  const lines = drawFrame(picture(500), { columns: 80, rows: 20, now: NOW }, plain);
+  const states = lines.flatMap((line) => TASK_STATES.filter((state) => line.includes(` ${state} `)));
+  expect(new Set(states)).not.toContain('completed');
+  expect(states.length).toBeGreaterThan(8);
+  expect(lines.at(-3)).toMatch(/^… and 48\d more: .*55 completed/);
+});
+
+test.each([
+  [0, '0.0 s'],
+  [59_940, '59.9 s'],
+  [59_960, '1m 00s'],
+  [3_599_000, '59m 59s'],
+  [3_600_000, '1h 00m'],
+  [86_400_000, '1d 00h'],
+  [86_400_000 * 400, '400d'],
+  [-5, '0.0 s'],
+])('[CLI1.21] %i ms are %s', (ms, words) => {
+  expect(duration(ms)).toBe(words);
+});
+
+test('[CLI1.21] what nobody reported is not shown as nothing', () => {
+  expect(cost({ tokens: 0, usd: 0 })).toBe('');
+  expect(cost({ tokens: 999, usd: 0 })).toBe('999 tokens');
+  expect(cost({ tokens: 1_240_000, usd: 123.4 })).toBe('$123, 1.2M tokens');
+});
+
+const SUITE = scripted(
+  'suite',
+  {
+    steps: [
+      { do: 'use', tokens: 100, usd: 0.5 },
+      {
+        do: 'spawn',
+        tasks: [
+          { name: 'good', prompt: 'Do.', script: { steps: [{ do: 'report', output: 'all pass' }] } },
+          {
+            name: 'bad',
+            prompt: 'Do.',
+            script: {
+              steps: [{ do: 'fail', class: 'invalid', message: 'it broke', attempt: 1 }, { do: 'report' }],
+            },
+          },
+        ],
+      },
+    ],
+    whenWoken: [{ do: 'retry' }, { do: 'report', output: 'both hold' }],
+  },
+  { agent: 'tester' },
+);
+
+test('[CLI1.21] a watch shows what is, whether it was there from the beginning or came at the end', async () => {
+  await using test = await testEngine();
+  const { plan: draft } = await test.person.savePlan({
+    name: 'P',
+    tasks: [SUITE, scripted('notes', {}, { dependencies: ['suite'] })],
+  });
+  const early = await Watch.open(test.person, { plan: draft.id });
+  await test.person.startPlan(draft.id);
+  await test.until(draft.id);
+  const about = early.apply(await test.events());
+  await early.refresh();
+  const late = await Watch.open(test.person, { plan: draft.id });
+  const now = Date.now();
+  const seen = pictureOf(early, now);
+  expect(early.ended && late.ended).toBe(true);
+  expect(seen.rows).toEqual(pictureOf(late, now).rows);
+  expect(
+    seen.rows.map(({ branch, name, state, attempt, why }) => [branch + name, state, attempt, why]),
+  ).toEqual([
+    ['suite', 'completed', 1, 'both hold'],
+    ['├ good', 'completed', 1, 'all pass'],
+    ['└ bad', 'completed', 2, 'Done.'],
+    ['notes', 'completed', 1, 'Done.'],
+  ]);
+  expect(seen).toMatchObject({ title: 'P', state: 'completed', used: { tokens: 100, usd: 0.5 } });
+  expect(seen.wakeUps.map(({ parent, child }) => `${parent} ← ${child}`).toSorted()).toEqual([
+    'suite ← bad',
+    'suite ← bad',
+    'suite ← good',
+  ]);
+  expect(
+    about.map((event) => drawEvent(event, (id) => early.name(id))).filter((line) => line?.includes('bad')),
+  ).toEqual([
+    'running     bad: started',
+    'failed      bad: invalid: it broke',
+    'running     bad: started',
+    'completed   bad: Done.',
+  ]);
+});
+
+test('[CLI1.21] a watch hears nothing of other plans, and knows what its own ask', async () => {
+  await using test = await testEngine();
+  const other = await test.run({ name: 'Other', tasks: [scripted('x', {})] });
+  const asks = scripted('asks', { steps: [{ do: 'ask', text: 'Which one?' }, { do: 'report' }] });
+  const waits = scripted('waits', {}, { dependencies: ['asks'] });
+  const view = await test.run(
+    { name: 'P', tasks: [asks, waits] },
+    ({ tasks }) => tasks[0]?.task.state === 'waiting',
+  );
+  const watch = await Watch.open(test.person, { plan: view.plan.id });
+  const events = watch.apply(await test.events());
+  expect(events.some(({ plan }) => plan === other.plan.id)).toBe(false);
+  expect(pictureOf(watch, Date.now()).rows.map(({ why }) => why)).toEqual([
+    'asks you: Which one?',
+    'after asks',
+  ]);
+  expect(watch.requests).toHaveLength(1);
+  await test.person.answer({ request: watch.requests[0]!.id, answer: 'this' });
+  await test.until(view.plan.id);
+  watch.apply(await test.events());
+  expect(watch.stale).toBe(true);
+  await watch.refresh();
+  expect(watch).toMatchObject({ ended: true, stale: false, requests: [] });
+});
