@@ -7,6 +7,8 @@ import type { World } from './world.ts';
 interface Tree {
   run: string;
   readonly content: Set<string>;
+  /** Somebody worked in it: one that was opened as its run ended holds nothing that could be lost. */
+  touched: boolean;
 }
 
 /**
@@ -24,7 +26,10 @@ export class Trees {
   }
 
   edit(task: Task): void {
-    this.#trees.get(task.id)?.content.add(`e${this.#world.nextPid()}`);
+    const tree = this.#trees.get(task.id);
+    if (!tree) return;
+    tree.content.add(`e${this.#world.nextPid()}`);
+    tree.touched = true;
   }
 
   /** Every end of a run that had a checkout says what was left there. */
@@ -82,7 +87,7 @@ export class Trees {
     this.#checkFresh(task, run, known, fresh);
     this.#checkOrigin(task, origin);
     if (!known || (fresh && known.run !== run))
-      this.#trees.set(task.id, { run, content: this.#start(origin) });
+      this.#trees.set(task.id, { run, content: this.#start(origin), touched: false });
     else known.run = run;
     return { path: `/trees/${task.id}`, branch: task.name, environment: {}, notices: [] };
   }
@@ -118,7 +123,8 @@ export class Trees {
       const { id, lastRun } = task;
       const work = lastRun ? rows.run.get(lastRun)?.end?.work : null;
       const commit = at !== null && at === work?.commit ? this.#commits.get(at) : undefined;
-      const made = this.#trees.get(id)?.run === lastRun;
+      const tree = this.#trees.get(id);
+      const made = tree?.run === lastRun && tree.touched;
       this.#world.check(
         commit !== undefined || !made,
         'work',

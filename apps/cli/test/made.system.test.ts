@@ -1,13 +1,14 @@
 import { NOTHING_FOUND, type Workspaces } from '@reveille/core';
 import {
-  STANDARD_PARTS,
   loadConfig,
   openLog,
   openPlace,
   placeOf,
   startDaemon,
   type Daemon,
+  type Parts,
 } from '@reveille/daemon';
+import { scriptedExecutor } from '@reveille/executors';
 import type { Diff, FileChange, Pulled, Snapshot } from '@reveille/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { House } from './house.ts';
@@ -58,6 +59,15 @@ const paper: Workspaces = {
       : { merged: true, commit: 'beefbeefbeefbeef', files: FILES },
 };
 
+const PARTS: Parts = {
+  agents: () => ({ names: () => ['agent'] }),
+  executors({ clock, connect }) {
+    const scripted = scriptedExecutor({ clock, connect });
+    return { backends: () => ['scripted'], get: (name) => (name === 'scripted' ? scripted : undefined) };
+  },
+  workspaces: () => paper,
+};
+
 describe('what was made', () => {
   let house: House;
   let daemon: Daemon;
@@ -67,7 +77,7 @@ describe('what was made', () => {
     openPlace(place);
     const { config } = loadConfig({ env: {} });
     const log = openLog({ path: place.log, ...config.logs });
-    daemon = await startDaemon({ place, config, log, parts: { ...STANDARD_PARTS, workspaces: () => paper } });
+    daemon = await startDaemon({ place, config, log, parts: PARTS });
     const report = { steps: [{ do: 'report' as const }] };
     house.plan('Made', { long: report, clash: report, idle: report });
     expect((await house.run(['plan', 'run', 'Made.yaml'])).code).toBe(0);

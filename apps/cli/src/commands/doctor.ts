@@ -3,6 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { isReveilleError } from '@reveille/protocol';
+import { examine } from '@reveille/worktrees';
 import { agentsOf } from '../agents.ts';
 import { command } from '../command/spec.ts';
 import type { Io } from '../io.ts';
@@ -27,7 +28,12 @@ interface Finding {
 type Examine = (io: Io, repository: Repository | null) => Promise<readonly Finding[]>;
 
 /** Everything that is looked at, in this order. What the room of worktrees examines (files, sandbox) belongs at the end. */
-const EXAMINED: readonly Examine[] = [system, dataFolder, configuration, daemon, agents];
+const EXAMINED: readonly Examine[] = [system, dataFolder, configuration, daemon, agents, boundary];
+
+/** Git, the file system, and what the sandbox holds back here: the attacks are run, in a repository made for it. */
+async function boundary(_io: Io, repository: Repository | null): Promise<readonly Finding[]> {
+  return await examine(repository ? { repositoryPath: repository.top } : {});
+}
 
 export const doctor = command({
   name: 'doctor',
@@ -40,7 +46,7 @@ export const doctor = command({
   async run(call) {
     const repository = await repositoryIfAny(call);
     const findings: Finding[] = [];
-    for (const examine of EXAMINED) findings.push(...(await examine(call.io, repository)));
+    for (const look of EXAMINED) findings.push(...(await look(call.io, repository)));
     const paint = paintOf(call);
     const widest = Math.max(...findings.map(({ name }) => name.length));
     print(call, { findings }, () =>

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { catalogue, type AgentDefinition, type Catalogue } from '@reveille/agents';
 import type { Agents } from '@reveille/core';
 import type { AgentType } from '@reveille/protocol';
-import type { Trust, TrustItem } from '@reveille/worktrees';
+import { findRepository, type Trust, type TrustItem } from '@reveille/worktrees';
 
 const keyOf = ({ name, content }: Pick<TrustItem, 'name' | 'content'>): string => `${name}\0${content}`;
 
@@ -21,6 +21,7 @@ export class RepositoryAgents implements Agents {
   readonly #trust: Trust;
   readonly #home: string;
   readonly #opened = new Map<string, Opened>();
+  readonly #gitDirs = new Map<string, string>();
   readonly #everywhere: Catalogue;
   readonly #listeners = new Set<() => void>();
 
@@ -39,11 +40,21 @@ export class RepositoryAgents implements Agents {
     const { catalogue: found, asked, trusted } = this.#open(repository);
     asked.clear();
     found.refresh();
-    for (const { item, trusted: yes } of await this.#trust.trustOf(repository, [...asked.values()])) {
+    const gitDir = await this.#gitDirOf(repository);
+    for (const { item, trusted: yes } of await this.#trust.trustOf(gitDir, [...asked.values()])) {
       if (yes) trusted.add(keyOf(item));
       else trusted.delete(keyOf(item));
     }
     found.refresh();
+  }
+
+  /** What trust was given for. It stays where it is. */
+  async #gitDirOf(repository: string): Promise<string> {
+    const known = this.#gitDirs.get(repository);
+    if (known !== undefined) return known;
+    const { gitDir } = await findRepository(repository, { home: null });
+    this.#gitDirs.set(repository, gitDir);
+    return gitDir;
   }
 
   /** The catalogue of a repository; null: of none. */
