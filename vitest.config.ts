@@ -15,8 +15,10 @@ export default defineConfig({
     pool: 'forks',
     setupFiles: [new URL('test/setup.ts', import.meta.url).pathname],
     // No test asserts a time, and machines are busy.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    // Most of the time a test of real processes waits for one.
+    maxWorkers: '100%',
     projects: [
       project('unit', ROOMS, SYSTEM),
       // Real processes, servers and files: too slow to be run before every commit.
