@@ -6,6 +6,9 @@ import { defineConfig } from 'vitest/config';
 const ROOMS = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'scripts/test/*.test.mjs'];
 const SYSTEM = ['packages/*/test/**/*.system.test.ts', 'apps/*/test/**/*.system.test.ts'];
 
+// A test of real processes meets the machine's bad moments; one that fails twice has found something.
+const RETRIES = process.env['CI'] ? 1 : 0;
+
 export default defineConfig({
   // Sources are run as they are: no package needs to be built before its tests.
   resolve: { conditions: ['source'] },
@@ -22,13 +25,13 @@ export default defineConfig({
     projects: [
       project('unit', ROOMS, SYSTEM),
       // Real processes, servers and files: too slow to be run before every commit.
-      project('system', SYSTEM),
+      project('system', SYSTEM, [], RETRIES),
       project('simulation', ['test/simulation/**/*.test.ts']),
       project('crash', ['test/crash/**/*.test.ts']),
     ],
   },
 });
 
-function project(name: string, include: string[], exclude: string[] = []) {
-  return { extends: true as const, test: { name, include, exclude } };
+function project(name: string, include: string[], exclude: string[] = [], retry = 0) {
+  return { extends: true as const, test: { name, include, exclude, retry } };
 }
