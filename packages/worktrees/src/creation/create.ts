@@ -2,6 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout } from '../checkout.ts';
+import { GitError } from '../git/git.ts';
 import type { FoundRepository } from '../repository.ts';
 import { makeAgentGit, makeOwnGitDir, type Author } from './agent-git.ts';
 import type { Claim } from './claimed.ts';
@@ -10,7 +11,7 @@ import { workspaceError } from './failures.ts';
 import { makeFolder } from './files.ts';
 import { copyIgnored } from './ignored.ts';
 import { layoutOf, ownGitDirOf, roomOf, treeOf } from './layout.ts';
-import { lookAtCheckout } from './look.ts';
+import { lookAtCheckout, type Look } from './look.ts';
 import type { NameParts } from './names.ts';
 import { noticesAbout } from './notices.ts';
 import { fetchMissing } from './partial.ts';
@@ -56,12 +57,13 @@ export async function createCheckout(
     await makeFolder(layoutOf(repository).ours);
     using stage = await openStage(repository);
     const created = await build(repository, spec, stage).catch(async (error: unknown) => {
-      throw await takenBack(repository, stage, workspaceError(doing, error));
+      throw await takenBack(repository, stage, workspaceError(doing, error, spec.signal));
     });
-    await rm(stage.path, { recursive: true, force: true });
+    // What resists is swept at the next start: the worktree is made.
+    await rm(stage.path, { recursive: true, force: true }).catch(() => undefined);
     return created;
   } catch (error) {
-    throw workspaceError(doing, error);
+    throw workspaceError(doing, error, spec.signal);
   }
 }
 
@@ -110,10 +112,12 @@ async function build(
   };
   const [filled, look, notices] = await together([
     fillTree(filling),
-    start.look ? Promise.resolve(start.look) : lookAtCheckout(repository, signal),
+    start.look ? Promise.resolve(start.look) : lookForIgnored(repository, signal),
     noticesAbout(repository, start.commit),
   ]);
-  const copied = await copyIgnored({ repository, stage, ownGitDir, settings, ignored: look.ignored });
+  const copied = look
+    ? await copyIgnored({ repository, stage, ownGitDir, settings, ignored: look.ignored })
+    : ['Ignored files were not copied: git could not look at the checkout of the repository.'];
   await makeAgentGit({ repository, stage, claim, author: spec.author, from: start });
   if (filled.setupKey !== null) await rememberSetup(roomOf(repository, claim.name), filled.setupKey);
   const record = recordFor(spec, claim, await reservePorts(repository, claim.name, settings.ports));
@@ -123,6 +127,14 @@ async function build(
   signal?.throwIfAborted();
   await writeRecord(checkout.room, record);
   return { checkout, environment: record.environment, notices: [...notice, ...notices, ...copied] };
+}
+
+/** Null if git cannot: a filter that the person's config demands may not be there. The worktree does not need it. */
+async function lookForIgnored(repository: FoundRepository, signal?: AbortSignal): Promise<Look | null> {
+  return await lookAtCheckout(repository, signal).catch((error: unknown) => {
+    if (error instanceof GitError) return null;
+    throw error;
+  });
 }
 
 /** All of them, and none is still at work when one has failed: what it writes to is about to be taken away. */

@@ -2,9 +2,10 @@ import { ReveilleError } from '@reveille/protocol';
 import { GitError } from '../git/git.ts';
 
 /** The error of the contract for whatever kept `doing` from being done. */
-export function workspaceError(doing: string, error: unknown): unknown {
+export function workspaceError(doing: string, error: unknown, signal?: AbortSignal): unknown {
   if (error instanceof ReveilleError) return error;
-  if (error instanceof Error && error.name === 'AbortError')
+  // Who gives up may do so with an error of its own.
+  if (signal?.aborted || (error instanceof Error && error.name === 'AbortError'))
     return new ReveilleError('aborted', `${doing} was given up.`, { cause: error });
   const reason = reasonOf(error);
   return new ReveilleError('workspace_failed', `${doing} failed: ${WORDS[reason](error)}`, {

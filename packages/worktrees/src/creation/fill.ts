@@ -44,7 +44,7 @@ export async function fillPool(repository: FoundRepository, spec: FillSpec): Pro
     if (missing > 0) await keepTemplate(repository, spec);
     for (let i = 0; i < missing; i += 1) await add(repository, spec);
   } catch (error) {
-    throw workspaceError('Filling the pool of worktrees', error);
+    throw workspaceError('Filling the pool of worktrees', error, spec.signal);
   }
 }
 

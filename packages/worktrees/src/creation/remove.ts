@@ -29,8 +29,8 @@ export async function removeCheckout(checkout: Checkout): Promise<Removal> {
   try {
     const bin = await newBin(repository);
     await withLock(layoutOf(repository).lock, async () => {
-      await moveFolder(checkout.room, bin);
-      await moveFolder(checkout.path, treeIn(bin));
+      const room = await moveFolder(checkout.room, bin);
+      await moveFolder(checkout.path, room ? treeIn(bin) : bin);
     });
     return { deleted: emptyBin(repository, bin).catch(() => undefined) };
   } catch (error) {

@@ -108,7 +108,7 @@ async function snapshot(repository: FoundRepository, parent: string, signal?: Ab
       await rm(stage.path, { recursive: true, force: true });
     }
   } catch (error) {
-    throw workspaceError(`Making a snapshot of ${repository.root}`, error);
+    throw workspaceError(`Making a snapshot of ${repository.root}`, error, signal);
   }
 }
 

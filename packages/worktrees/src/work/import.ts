@@ -1,12 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Checkout } from '../checkout.ts';
+import type { Checkout, Repository } from '../checkout.ts';
 import { readAgent, readUnderWay, type AgentRefs, type UnderWay } from './agent-refs.ts';
 import { enter } from './entry.ts';
 import { takeObjects } from './intake.ts';
 import {
   atHome,
   branchRef,
+  commitAt,
   isAncestor,
   moved,
   readRefs,
@@ -64,13 +65,14 @@ export async function importInto(scratch: Scratch, checkout: Checkout): Promise<
     const problem = [...taken.problems.values()][0] ?? null;
     if (tip === null) return await unreadable(checkout, standing, problem ?? CANNOT_BE_READ);
     const result = await moveTo({ checkout, standing, tip });
-    const { head, underWay } = agent;
+    const { underWay } = agent;
+    const head = agent.head !== null && usable.includes(agent.head) ? agent.head : tip;
     return {
       ...result,
       imported: result.tip !== last,
       problem: result.problem ?? problem,
-      head: head !== null && usable.includes(head) ? head : tip,
-      behind: head !== null && head !== tip && tip === agent.branch && underWay !== 'rebase',
+      head,
+      behind: head !== tip && tip === agent.branch && underWay !== 'rebase',
       underWay,
     };
   } finally {
@@ -93,9 +95,8 @@ async function standingOf({ repository, branch, name }: Checkout): Promise<Stand
   return { branch: refs.get(branchRef(branch)) ?? null, seen: refs.get(REFS.seen(name)) ?? null };
 }
 
-/** In a linked worktree a damaged branch is the person's own ref: it is set back to what was good. */
 async function unreadable(checkout: Checkout, standing: Standing, problem: string): Promise<Standpoint> {
-  const { repository, branch, start } = checkout;
+  const { start } = checkout;
   const tip = standing.branch ?? standing.seen ?? start;
   const good = standing.seen ?? start;
   const answer = {
@@ -106,13 +107,24 @@ async function unreadable(checkout: Checkout, standing: Standing, problem: strin
     underWay: readUnderWay(checkout),
   };
   if (checkout.kind === 'clone') return { ...answer, tip, head: tip };
+  if (!(await isWhole(checkout, good))) await setBack(checkout, good);
+  return { ...answer, tip: good, head: good };
+}
+
+/** What we do not take may be whole all the same, and is then the agent's to keep. */
+async function isWhole({ repository, branch }: Checkout, good: string): Promise<boolean> {
+  const args = ['rev-list', '--objects', '--quiet', branchRef(branch), `^${good}`];
+  return (await atHome(repository, { args, accept: [128] })).code === 0;
+}
+
+/** A damaged branch of a linked worktree is the person's own ref: it goes back to what was good. */
+async function setBack({ repository, branch }: Checkout, good: string): Promise<void> {
   // By hand: git does not replace a ref it cannot read, and would write what it read into the ref's log.
   for (const place of [repository.gitDir, join(repository.gitDir, 'logs')])
     await rm(join(place, branchRef(branch)), { force: true });
   const why = 'reveille: the branch was damaged';
   const args = ['update-ref', '--no-deref', '-m', why, branchRef(branch), good];
   await atHome(repository, { args, apart: true });
-  return { ...answer, tip: good, head: good };
 }
 
 interface Taken {
@@ -178,8 +190,7 @@ async function moveTo(move: Move): Promise<Omit<Imported, 'imported'>> {
     return { tip: current, problem: null, replaced: null };
   let replaced: string | null = null;
   for (const before of checkout.kind === 'linked' ? [last, current] : [current])
-    if (before !== null && !(await isAncestor(repository, before, tip)))
-      replaced = await keep(checkout, before);
+    if (before !== null && (await isLost(repository, before, tip))) replaced = await keep(checkout, before);
   const seen: RefUpdate = { ref: REFS.seen(name), to: tip, from: standing.seen };
   const problem = await checkedOut(checkout);
   const updates = problem === null ? [{ ref: branchRef(branch), to: tip, from: current }, seen] : [seen];
@@ -187,6 +198,10 @@ async function moveTo(move: Move): Promise<Omit<Imported, 'imported'>> {
   if (needed.length > 0 && !(await updateRefs(repository, needed, 'import'))) throw moved(branchRef(branch));
   return { tip, problem, replaced };
 }
+
+/** A commit that is there, and not part of what the branch will be. */
+const isLost = async (repository: Repository, commit: string, tip: string): Promise<boolean> =>
+  (await commitAt(repository, commit)) !== null && !(await isAncestor(repository, commit, tip));
 
 async function keep(checkout: Checkout, commit: string): Promise<string> {
   const tree = await treeAt(checkout.repository, commit);

@@ -206,6 +206,9 @@ export function contract(kind: Checkout['kind']): void {
       });
       await expect(making).rejects.toMatchObject({ code: 'aborted' });
       await nothingIsLeft(root);
+      const over = AbortSignal.abort(new Error('no longer wanted'));
+      await expect(make(root, { settings, signal: over })).rejects.toMatchObject({ code: 'aborted' });
+      await nothingIsLeft(root);
     });
   });
 }

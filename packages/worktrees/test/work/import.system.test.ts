@@ -156,6 +156,16 @@ test('[WKT1.23] a linked branch that was damaged is set back to what was good', 
   }
 });
 
+test('[WKT1.23] a linked branch that is only refused stays the agent’s', async () => {
+  using world = await makeWorld();
+  const agent = await world.checkout('task', { kind: 'linked' });
+  const good = agent.commit({ one: '1' });
+  await importBranch(agent.checkout);
+  const bad = agent.commit({ '.gitmodules': '[submodule "x"]\n\tpath = x\n\turl = --upload-pack=evil\n' });
+  expect(await importBranch(agent.checkout)).toMatchObject({ tip: good, problem: expect.any(String) });
+  expect(branchAt(world, agent)).toBe(bad);
+});
+
 test('[WKT1.25] a branch that the person has checked out is not moved under their hands', async () => {
   using world = await makeWorld();
   const agent = await world.checkout('task');
