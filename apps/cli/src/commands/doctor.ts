@@ -46,7 +46,11 @@ export const doctor = command({
   async run(call) {
     const repository = await repositoryIfAny(call);
     const findings: Finding[] = [];
-    for (const look of EXAMINED) findings.push(...(await look(call.io, repository)));
+    for (const look of EXAMINED) {
+      for (const finding of await look(call.io, repository))
+        // What both look at is said once.
+        if (!findings.some(({ name }) => name === finding.name)) findings.push(finding);
+    }
     const paint = paintOf(call);
     const widest = Math.max(...findings.map(({ name }) => name.length));
     print(call, { findings }, () =>

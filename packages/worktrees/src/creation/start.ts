@@ -44,9 +44,12 @@ export async function resolveStart(repository: FoundRepository, spec: StartSpec)
   const start = { commit, branch: await headBranch(repository), branchCommit: commit };
   if (spec.dirty === 'head') return start;
   const look = await lookAtCheckout(repository, spec.signal);
-  if (look.dirty.length === 0) return { ...start, look };
+  // Plans and settings of ours are written between two runs: no task is about them.
+  const files =
+    spec.dirty === 'fail' ? look.dirty.filter((path) => !path.startsWith('.reveille/')) : look.dirty;
+  if (files.length === 0) return { ...start, look };
   if (spec.dirty === 'fail')
-    throw dirty(repository, look.dirty, 'Commit or stash them, or set how they are treated.');
+    throw dirty(repository, files, 'Commit or stash them, or set how they are treated.');
   if (look.unmerged.length > 0)
     throw dirty(repository, look.unmerged, 'They are in the middle of a merge: finish or abort it first.');
   return { ...start, commit: await snapshot(repository, commit, spec.signal), look };

@@ -209,6 +209,13 @@ test('[WKT3.80] a dirty checkout fails a task that would start from it, and says
   expect((await shop.task(plan, 'a')).end?.error?.message).toContain('README.md');
 });
 
+test('[WKT3.81] plans and settings of ours in the checkout do not make it dirty', async () => {
+  await using shop = await openShop();
+  write(shop.root, { '.reveille/plans/example.yaml': 'name: x\n' });
+  const plan = await shop.plan({ a: makes('a.txt', 'a') });
+  expect((await shop.until(plan)).plan.state, await shop.story()).toBe('completed');
+});
+
 test('[PLN7.80] owners are told when branches that are to be merged begin to conflict', async () => {
   await using shop = await openShop();
   const plan = await shop.plan({
