@@ -45,7 +45,7 @@ export function findStale(root) {
 }
 
 /** Writes the named pages below a root. */
-export function writeAll(root, paths) {
+function writeAll(root, paths) {
   const texts = pages();
   for (const path of paths) {
     fs.mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -88,7 +88,21 @@ function commandsPage() {
 }
 
 function commandBlocks(command) {
+  // It prints a help of its own, and does not take every option that the others share.
+  if (command.byItself) return [`### reveille ${command.name}`, ownWords(command), ownOptions(command)];
   return [`### reveille ${command.name}`, `\`\`\`text\n${helpOf(command).trimEnd()}\n\`\`\``];
+}
+
+function ownWords({ name, summary }) {
+  return `It ${summary}. \`reveille ${name} --help\` says more.`;
+}
+
+function ownOptions({ options }) {
+  const rows = Object.entries(options).map(([name, { value, means }]) => [
+    code(value === undefined ? `--${name}` : `--${name} ${value}`),
+    means,
+  ]);
+  return table(['option', 'meaning'], rows);
 }
 
 function configurationPage() {
