@@ -59,7 +59,7 @@ const CONFIG = `# How Reveille works on this repository. Everything is optional:
 #   hosts: []
 
 # integration:
-#   onConflict: resolve     # a conflict becomes a task for an agent, or a question: resolve | ask
+#   onConflict: ask     # a conflict becomes a task for an agent, or a question: resolve | ask
 `;
 
 /** Runs as it is: its agents follow a script, need no key and change nothing. */

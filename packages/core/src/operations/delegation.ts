@@ -84,9 +84,9 @@ export function delegation(host: Host, caller: Caller): Pick<Orchestrator, (type
 /** All of them or none: one change. */
 async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnInput[]): Promise<Spawned[]> {
   const parsed = inputs.map((input) => parseInput(SpawnInput, input));
-  const session = ownSession(caller);
   const repository = await knownRepository(host, caller, null);
   const agents = parsed.map((input) => knownAgent(host, input, repository));
+  const session = ownSession(caller);
   await host.alive(caller);
   const checkpoint = await checkpointOf(host.context, caller, parsed);
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
