@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -105,8 +106,8 @@ async function furnish({ folder, kind, started, dispose }: Site): Promise<Scene>
       NAMESPACES: (await namespaces()).join(' '),
     },
     damage: async () => {
-      const dead = victim.exitCode !== null || victim.signalCode !== null;
-      return [...differences(before, await describe(folder)), ...(dead ? ['a process of this machine'] : [])];
+      const changed = differences(before, await describe(folder));
+      return isKilled(victim) ? [...changed, 'a process of this machine'] : changed;
     },
     [Symbol.asyncDispose]: dispose,
   };
@@ -196,6 +197,24 @@ function startVictim(secret: string): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
 }
+
+/** Dead, or about to be: on a busy machine it takes a moment to die, and we one to hear of it. */
+function isKilled({ exitCode, signalCode, pid }: ChildProcess): boolean {
+  if (exitCode !== null || signalCode !== null) return true;
+  if (!existsSync('/proc/self/status')) return false;
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const pending = [...status.matchAll(/^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$/gm)].map(([, bits = '0']) =>
+      BigInt(`0x${bits}`),
+    );
+    return /^State:\s*[ZX]/m.test(status) || pending.some((bits) => (bits & KILL) !== 0n);
+  } catch {
+    return true;
+  }
+}
+
+/** The bit of signal 9 in a mask of signals. */
+const KILL = 1n << 8n;
 
 async function stopVictim(victim: ChildProcess): Promise<void> {
   if (victim.exitCode !== null || victim.signalCode !== null) return;
