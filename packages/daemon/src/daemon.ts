@@ -43,7 +43,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { place, config, log } = options;
   const startedAt = Date.now();
   const identity = ownIdentity(place.identity);
-  const credentials = new Credentials({ secret: identity.secret, person: userInfo().username });
+  const credentials = new Credentials({ secret: identity.secret, person: personName() });
   const server = await listen(config.daemon, log);
   const undo = new AsyncDisposableStack();
   undo.defer(() => server.close(0));
@@ -91,6 +91,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   } catch (error) {
     await undo.disposeAsync();
     throw error;
+  }
+}
+
+/** Containers have users without a name. */
+function personName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'person';
   }
 }
 
@@ -157,7 +166,7 @@ class RunningDaemon implements Daemon {
       log,
       step: (phase) => (this.#phase = phase),
     });
-    this.#app?.endStreams();
+    await this.#app?.endStreams();
     await server.close(CONNECTIONS_MS);
     if (this.#repair) clearInterval(this.#repair);
     lock.remove();

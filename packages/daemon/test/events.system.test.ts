@@ -141,7 +141,7 @@ describe('the stream of events', () => {
       'daemon.batchMs': '0',
     };
     await using door = await OverHttp.open({ flags });
-    const stalled = connect({ port: door.port, host: '127.0.0.1' });
+    const stalled = connect(door.port, '127.0.0.1');
     stalled.on('error', () => undefined);
     await once(stalled, 'connect');
     stalled.write(request(door.port, door.token, { method: 'GET', path: '/v1/events' }));

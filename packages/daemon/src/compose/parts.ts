@@ -27,6 +27,8 @@ export interface World {
 export interface Mount {
   readonly path: string;
   readonly handle: (request: Request, caller: Caller) => Promise<Response>;
+  /** Ends what is open. */
+  readonly close?: () => Promise<void>;
 }
 
 /** What other rooms bring. Each is made once, when the daemon starts. */

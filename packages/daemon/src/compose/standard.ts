@@ -33,7 +33,6 @@ export async function standardParts(from: {
     log: (message, data) => log.warn(message, data),
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
-  const servers: { close(): Promise<void> }[] = [];
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
@@ -56,12 +55,16 @@ export async function standardParts(from: {
       const worlds = new CallerWorlds({ world, boundary, agents });
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
-      servers.push(server);
       agents.onChange(() => server.toolsChanged());
-      return [{ path: '/mcp', handle: (request, caller) => server.fetch(request, worlds.of(caller)) }];
+      return [
+        {
+          path: '/mcp',
+          handle: (request, caller) => server.fetch(request, worlds.of(caller)),
+          close: () => server.close(),
+        },
+      ];
     },
     async close() {
-      await Promise.all(servers.map((server) => server.close()));
       agents.close();
       await boundary[Symbol.asyncDispose]();
     },

@@ -36,7 +36,7 @@ type Env = {
 export interface App {
   readonly hono: Hono<Env>;
   /** Tells every open stream that there is no more to come. */
-  endStreams(): void;
+  endStreams(): Promise<void>;
 }
 
 /** The routes. Nothing is served to whom nobody knows, not even that there is nothing. */
@@ -63,9 +63,14 @@ export function createApp(options: AppOptions): App {
   for (const mount of options.mounts) mountAt(hono, options, mount);
   return {
     hono,
-    endStreams() {
+    async endStreams() {
       events.stop();
       attachments.stop();
+      for (const { close, path } of options.mounts) {
+        await close?.().catch((error: unknown) =>
+          options.log.error('a mount did not close', { path, error }),
+        );
+      }
     },
   };
 }
