@@ -67,6 +67,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       failed: (error) => log.warn('events could not be read; the next look tries again', { error }),
     });
     await engine.start();
+    composition
+      .started()
+      .catch((error: unknown) => log.warn('could not look for what was left over', { error: String(error) }));
     const lock = new OwnLock(place.lockFile, {
       version: VERSION,
       port: server.port,

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { ReveilleError, type Task } from '@reveille/protocol';
 import { orNull, readJson, writeWhole } from './creation/files.ts';
 import { layoutOf } from './creation/layout.ts';
-import { findCheckout, type KnownCheckout } from './creation/record.ts';
+import { sweep } from './creation/orphans.ts';
+import { findCheckout, listCheckouts, type KnownCheckout } from './creation/record.ts';
 import type { WorktreeSettings } from './creation/settings.ts';
 import { findRepository, type FoundRepository } from './repository.ts';
+import { settleWork } from './work/settle-work.ts';
 
 /** What is remembered of a checkout that a task had, also when it is gone. */
 interface Trace {
@@ -31,12 +33,20 @@ export class Places {
       return Promise.reject(new ReveilleError('wrong_state', `Task ${id} works on no repository.`));
     let found = this.#repositories.get(repository);
     if (!found) {
-      found = findRepository(repository, this.#settings);
+      found = this.#enter(repository);
       this.#repositories.set(repository, found);
       // A repository that is not there may be there the next time.
       found.catch(() => this.#repositories.delete(repository));
     }
     return found;
+  }
+
+  /** The first time in this life: what an earlier one left half done is ended before anything else is begun. */
+  async #enter(path: string): Promise<FoundRepository> {
+    const repository = await findRepository(path, this.#settings);
+    await sweep(repository);
+    await settleWork(repository, await listCheckouts(repository));
+    return repository;
   }
 
   /** The checkout of a task, made in this life or an earlier one. */

@@ -12,7 +12,7 @@ import {
 import type { Checkout } from './checkout.ts';
 import { createCheckout } from './creation/create.ts';
 import { findOrphans, type Orphan } from './creation/orphans.ts';
-import type { KnownCheckout } from './creation/record.ts';
+import { listCheckouts, type KnownCheckout } from './creation/record.ts';
 import { removeCheckout } from './creation/remove.ts';
 import type { WorktreeSettings } from './creation/settings.ts';
 import type { SetupRunner } from './creation/setup.ts';
@@ -26,6 +26,7 @@ import { Watch } from './watch.ts';
 import { checkpoint } from './work/checkpoint.ts';
 import { diff, workProduct } from './work/diff.ts';
 import { bringHome } from './work/home.ts';
+import { forgetCheckout } from './work/forget.ts';
 import { importBranch } from './work/import.ts';
 import { commitLeftovers } from './work/leftovers.ts';
 import { pull } from './work/pull.ts';
@@ -167,6 +168,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
       );
     const { deleted } = await removeCheckout(checkout);
     this.#places.forget(task);
+    await forgetCheckout(checkout.repository, checkout.name);
     this.#removals.add(deleted);
     void deleted.finally(() => this.#removals.delete(deleted));
     const { ref, commit, at } = taken;
@@ -232,10 +234,12 @@ export class Worktrees implements Workspaces, AsyncDisposable {
       [...byRoot.values()].map(async (some) => {
         const [first] = some;
         if (!first) return [];
-        const names = await Promise.all(some.map(async (task) => (await this.#places.find(task))?.name));
+        const repository = await this.#places.repository(first);
+        const ids = new Set<string>(some.map(({ id }) => id));
+        const known = (await listCheckouts(repository)).filter(({ task }) => ids.has(task));
         return await findOrphans(
-          await this.#places.repository(first),
-          names.filter((name) => name !== undefined),
+          repository,
+          known.map(({ name }) => name),
         );
       }),
     );

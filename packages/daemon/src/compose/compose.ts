@@ -15,6 +15,8 @@ export interface ComposeOptions {
 export interface Composition {
   readonly engine: Engine;
   readonly mounts: readonly Mount[];
+  /** To be called when the engine has started. */
+  started(): Promise<void>;
   /** Nothing new begins from now on; what runs goes on. */
   stopClaiming(): void;
   /** The engine must have been stopped. */
@@ -51,6 +53,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     engine,
     mounts: parts.mounts?.(world) ?? [],
     stopClaiming: claims.stop,
+    started: async () => await parts.started?.(world),
     async close() {
       await parts.close?.();
       await backend.close();

@@ -41,6 +41,8 @@ export interface Parts {
   readonly workspaces?: (world: World) => Workspaces;
   /** What is served beside the API: the place for `/mcp`. */
   readonly mounts?: (world: World) => readonly Mount[];
+  /** When the engine has gone on with everything: what is to be told then. */
+  readonly started?: (world: World) => Promise<void>;
   /** After the engine has stopped. */
   readonly close?: () => Promise<void>;
 }

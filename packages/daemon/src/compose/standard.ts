@@ -11,7 +11,7 @@ import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
 import { CallerWorlds } from './caller-world.ts';
-import type { Parts } from './parts.ts';
+import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
 
 /** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
@@ -64,11 +64,22 @@ export async function standardParts(from: {
         },
       ];
     },
+    started: (world) => tellOrphans(world, boundary),
     async close() {
       agents.close();
       await boundary[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Worktrees without a task, and tasks without a worktree: told, never deleted. */
+async function tellOrphans({ connect, log }: World, { worktrees }: Boundary): Promise<void> {
+  const tasks = await connect({ kind: 'person', name: 'reveille' }).listTasks({});
+  for (const { path, why } of await worktrees.orphans(tasks.map(({ task }) => task)))
+    log.warn('a worktree that belongs to no task, or is not where it should be; it is left as it is', {
+      path,
+      why,
+    });
 }
 
 function boundarySettings({ worktrees, sandbox, integration }: Config, port: number): BoundarySettings {

@@ -163,7 +163,7 @@ const Sandbox = group(
       'warn',
       'Without a sandbox: refuse, warn and go on; or never use one.',
     ),
-    network: choice(['on', 'off', 'list'], 'list', 'What agents’ commands may reach; list: the hosts below.'),
+    network: choice(['on', 'off', 'list'], 'on', 'What agents’ commands may reach; list: the hosts below.'),
     hosts: texts('Hosts that may be reached; *.example.org for those below it.'),
     reads: texts('Further paths that may be read; ~/ is the home.'),
     writes: texts('Further paths that may be written.'),

@@ -9,7 +9,7 @@ import type { Claim } from './claimed.ts';
 import { moveFolder, orNull, readJson, writeWhole } from './files.ts';
 import { layoutOf, pinOf, roomOf, treeOf } from './layout.ts';
 import { withLock } from './lock.ts';
-import { dropEntry } from './linked.ts';
+import { dropEntry, entryIsForgotten, hideEntry } from './linked.ts';
 import { branchIsFree, folded, namesFor, type CheckoutName, type NameParts } from './names.ts';
 import { readRecord } from './record.ts';
 import { freePorts } from './ports.ts';
@@ -93,20 +93,37 @@ async function refsOf(
 export async function undoClaim(repository: Repository, stage: { id: string; path: string }): Promise<void> {
   const claim = await readClaim(stage.path);
   if (!claim) return;
-  await withLock(layoutOf(repository).lock, async () => {
-    const room = roomOf(repository, claim.name);
-    const owner = await orNull(readFile(ownerFile(room), 'utf8'));
-    if (owner !== stage.id || (await readRecord(room))) return;
-    await moveFolder(treeOf(repository, claim.name), join(stage.path, 'undone-tree'));
-    if (claim.kind === 'linked') await dropEntry(repository, claim.name, stage.id);
-    for (const ref of [`refs/heads/${claim.branch}`, pinOf(claim.name)]) {
-      await settleRef(repository.gitDir, ref);
-      await dropRef(repository.gitDir, ref, claim.start);
-    }
-    await freePorts(repository, claim.name);
-    // Last: as long as the room is there, the name is ours, and another try finds what is left to do.
-    await moveFolder(room, join(stage.path, 'undone-room'));
+  const { lock } = layoutOf(repository);
+  const seen = await withLock(lock, async () => {
+    if (claim.kind !== 'linked' || !(await isOurs(repository, claim, stage.id))) return false;
+    return await hideEntry(repository, claim.name);
   });
+  if (seen) await entryIsForgotten();
+  await withLock(lock, async () => {
+    if (await isOurs(repository, claim, stage.id)) await undo(repository, claim, stage);
+  });
+}
+
+async function isOurs(repository: Repository, { name }: Claim, stage: string): Promise<boolean> {
+  const room = roomOf(repository, name);
+  const owner = await orNull(readFile(ownerFile(room), 'utf8'));
+  return owner === stage && !(await readRecord(room));
+}
+
+async function undo(
+  repository: Repository,
+  { name, branch, kind, start }: Claim,
+  stage: { id: string; path: string },
+): Promise<void> {
+  await moveFolder(treeOf(repository, name), join(stage.path, 'undone-tree'));
+  if (kind === 'linked') await dropEntry(repository, name, stage.id);
+  for (const ref of [`refs/heads/${branch}`, pinOf(name)]) {
+    await settleRef(repository.gitDir, ref);
+    await dropRef(repository.gitDir, ref, start);
+  }
+  await freePorts(repository, name);
+  // Last: as long as the room is there, the name is ours, and another try finds what is left to do.
+  await moveFolder(roomOf(repository, name), join(stage.path, 'undone-room'));
 }
 
 const readClaim = async (stage: string): Promise<Claim | null> =>

@@ -1,6 +1,7 @@
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Repository } from '../checkout.ts';
 import type { Claim } from './claimed.ts';
 import { codeOf } from './failures.ts';
@@ -11,7 +12,7 @@ import type { Stage } from './stage.ts';
 
 /**
  * The entry of a linked worktree in the person's repository, as `git worktree add` writes it. It is put together aside
- * and moved to its place whole, and leaves it whole: a git that looks at all worktrees while another adds one fails
+ * and moved to its place whole: a git that looks at all worktrees while another adds one fails
  * over its empty files ("failed to read commondir"), and the person's `git fetch` is such a git.
  */
 export async function makeEntry(
@@ -39,7 +40,23 @@ async function moveIn(repository: Repository, aside: string, entry: string): Pro
   }
 }
 
-/** Takes an entry away, and what is left of one that was being made. `id` is the stage's, or the bin's. */
+/**
+ * An entry is taken away in two steps. A git that has seen it dies if it cannot read `commondir` a moment later, and one
+ * that finds no `gitdir` does not look any further: so that file goes first, and the rest when those who may have seen
+ * it are long past it.
+ */
+const GRACE_MS = 3_000;
+
+/** The first step. Answers whether there is an entry to wait for. */
+export async function hideEntry(repository: Repository, name: string): Promise<boolean> {
+  const entry = agentGitDirOf(repository, 'linked', name);
+  await rm(join(entry, 'gitdir'), { force: true });
+  return existsSync(entry);
+}
+
+export const entryIsForgotten = async (): Promise<void> => await sleep(GRACE_MS);
+
+/** The second step, and what is left of one that was being made. `id` is the stage's, or the bin's. */
 export async function dropEntry(repository: Repository, name: string, id: string): Promise<void> {
   const aside = asideOf(repository, id);
   await rm(aside, { recursive: true, force: true });

@@ -38,7 +38,7 @@ export async function findOrphans(repository: Repository, known: Iterable<string
 /** Takes away what processes left that died. What is being made or removed by others right now is left alone. */
 export async function sweep(repository: Repository): Promise<void> {
   await sweepStages(repository);
-  for (const bin of await binsOf(repository)) await emptyBin(repository, bin);
+  await Promise.all((await binsOf(repository)).map((bin) => emptyBin(repository, bin)));
   await sweepPorts(repository);
 }
 

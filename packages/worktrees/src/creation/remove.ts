@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { Checkout, Repository } from '../checkout.ts';
 import { git } from '../git/git.ts';
 import { dropRef } from '../git/refs.ts';
-import { dropEntry } from './linked.ts';
+import { dropEntry, entryIsForgotten, hideEntry } from './linked.ts';
 import { workspaceError } from './failures.ts';
 import { moveFolder } from './files.ts';
 import { layoutOf, pinOf } from './layout.ts';
@@ -43,28 +43,29 @@ const treeIn = (bin: string): string => join(bin, 'removed-tree');
 /** Ends a removal that was begun, and deletes what is in the bin. May be done twice, and by two at a time. */
 export async function emptyBin(repository: Repository, bin: string): Promise<void> {
   const record = await readRecord(bin);
-  if (record) {
-    const pinned = await stillNeeded(repository, record);
-    await withLock(
-      layoutOf(repository).lock,
-      async () => await finishRemoval(repository, { record, bin, pinned }),
-    );
-  }
+  if (record) await finishRemoval(repository, record, bin);
   await deleteFolder(bin);
 }
 
-async function finishRemoval(
-  repository: Repository,
-  { record, bin, pinned }: { record: CheckoutRecord; bin: string; pinned: boolean },
-): Promise<void> {
-  const { name, start } = record;
+async function finishRemoval(repository: Repository, record: CheckoutRecord, bin: string): Promise<void> {
+  const { name, kind, start } = record;
   const { room, path } = checkoutOf(repository, record);
-  // Somebody has ended this removal, and the name is another worktree's by now.
-  if (existsSync(room)) return;
-  await moveFolder(path, treeIn(bin));
-  if (record.kind === 'linked') await dropEntry(repository, name, basename(bin));
-  await freePorts(repository, name);
-  if (!pinned) await dropRef(repository.gitDir, pinOf(name), start);
+  const { lock } = layoutOf(repository);
+  const pinned = await stillNeeded(repository, record);
+  const seen = await withLock(lock, async () => {
+    // Somebody has ended this removal, and the name is another worktree's by now.
+    if (existsSync(room)) return false;
+    await moveFolder(path, treeIn(bin));
+    return kind === 'linked' && (await hideEntry(repository, name));
+  });
+  if (seen) await entryIsForgotten();
+  await withLock(lock, async () => {
+    if (existsSync(room)) return;
+    if (kind === 'linked') await dropEntry(repository, name, basename(bin));
+    await freePorts(repository, name);
+    // Last: as long as the pin is there, nobody else gets the name.
+    if (!pinned) await dropRef(repository.gitDir, pinOf(name), start);
+  });
 }
 
 /**

@@ -1,9 +1,8 @@
-import { availableParallelism } from 'node:os';
 import type { Conflict } from '@reveille/protocol';
 import type { Repository } from '../checkout.ts';
 import type { Scratch } from './scratch-place.ts';
 import { withRepository } from './scratch.ts';
-import { mergeCommits } from './three-way.ts';
+import { mergeAll } from './three-way.ts';
 
 /** A branch that somebody works on, with its last imported commit. */
 export interface LiveBranch {
@@ -58,15 +57,11 @@ export class Forecaster {
   }
 
   async #ask(scratch: Scratch, open: readonly Named[]): Promise<void> {
-    const waiting = [...open];
-    const worker = async (): Promise<void> => {
-      for (let pair = waiting.pop(); pair; pair = waiting.pop()) {
-        const [a, b] = pair.tips;
-        const { conflicts } = await mergeCommits(scratch, a, b);
-        this.#known.set(tipsOf(pair), conflicts ?? []);
-      }
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, worker));
+    const merged = await mergeAll(
+      scratch,
+      open.map(({ tips }) => tips),
+    );
+    for (const [i, pair] of open.entries()) this.#known.set(tipsOf(pair), merged[i]?.conflicts ?? []);
   }
 
   #compare(pairs: readonly Named[], names: ReadonlySet<string>): Forecast {

@@ -1,4 +1,5 @@
 import type { Conflict } from '@reveille/protocol';
+import { GitError } from '../git/git.ts';
 import type { Scratch } from './scratch-place.ts';
 
 /** A tree in the scratch, or what stands in its way. */
@@ -6,14 +7,48 @@ export type MergedTree =
   | { readonly tree: string; readonly conflicts?: never }
   | { readonly conflicts: readonly Conflict[]; readonly tree?: never };
 
+const MERGE = ['merge-tree', '--write-tree', '-z', '--name-only', '--allow-unrelated-histories'];
+
 /** Merges two commits, whose histories say what they have in common. */
 export async function mergeCommits(scratch: Scratch, ours: string, theirs: string): Promise<MergedTree> {
-  const answer = await scratch.git({
-    args: ['merge-tree', '--write-tree', '-z', '--name-only', '--allow-unrelated-histories', ours, theirs],
-    accept: [1],
-  });
+  const args = [...MERGE, ours, theirs];
+  const answer = await scratch.git({ args, accept: [1] });
   const [tree = '', ...rest] = answer.stdout.split('\0');
-  return answer.code === 0 ? { tree } : { conflicts: readConflicts(rest, [ours, theirs]) };
+  // The same code for a conflict and for a commit that is not there.
+  if (tree === '') throw new GitError(args, answer.code, answer.stderr);
+  return answer.code === 0 ? { tree } : { conflicts: readConflicts(rest, [ours, theirs]).conflicts };
+}
+
+export type TwoCommits = readonly [ours: string, theirs: string];
+
+/** The same for many pairs in one process, which costs a fifth; from git 2.39 on, before that one after another. */
+export async function mergeAll(scratch: Scratch, pairs: readonly TwoCommits[]): Promise<MergedTree[]> {
+  const input = pairs.map((pair) => `${pair.join(' ')}\n`).join('');
+  const args = MERGE.filter((arg) => arg !== '-z');
+  try {
+    return readAll((await scratch.git({ args: [...args, '--stdin'], input })).stdout, pairs);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    // Too old for it, or one of the pairs is at fault: that one then says so.
+    const merged: MergedTree[] = [];
+    for (const [ours, theirs] of pairs) merged.push(await mergeCommits(scratch, ours, theirs));
+    return merged;
+  }
+}
+
+/** For each `<1: clean, 0: not> <tree>`, the conflicts if it is not, and an empty one. */
+function readAll(text: string, pairs: readonly TwoCommits[]): MergedTree[] {
+  let parts = text.split('\0');
+  return pairs.map((pair) => {
+    const [clean, tree = ''] = parts;
+    if (clean === '1') {
+      parts = parts.slice(3);
+      return { tree };
+    }
+    const { conflicts, read } = readConflicts(parts.slice(2), pair);
+    parts = parts.slice(2 + read);
+    return { conflicts };
+  });
 }
 
 export interface ThreeTrees {
@@ -53,20 +88,23 @@ const REASONS: Readonly<Record<string, string>> = {
   'CONFLICT (distinct types)': 'it is of another kind in each',
 };
 
-/** `<path>…`, an empty one, and then records of `<n> <path>… <kind> <text>`. */
-function readConflicts(parts: readonly string[], labels: readonly string[]): Conflict[] {
+/** `<path>…`, an empty one, then records of `<n> <path>… <kind> <text>`, and an empty one. */
+function readConflicts(
+  parts: readonly string[],
+  labels: readonly string[],
+): { readonly conflicts: readonly Conflict[]; readonly read: number } {
   const end = parts.indexOf('');
   const why = new Map(parts.slice(0, end).map((path) => [plain(path, labels), 'they conflict']));
-  for (let at = end + 1; at < parts.length;) {
+  let at = end + 1;
+  while (parts[at] !== undefined && parts[at] !== '') {
     const count = Number(parts[at]);
-    if (!Number.isInteger(count) || count < 1) break;
     const [kind = ''] = parts.slice(at + 1 + count);
     for (const path of parts.slice(at + 1, at + 1 + count).map((name) => plain(name, labels)))
       if (kind.startsWith('CONFLICT') && why.get(path) !== REASONS['CONFLICT (binary)'])
         why.set(path, REASONS[kind] ?? kind.replace(/^CONFLICT \((.*)\)$/, '$1'));
     at += count + 3;
   }
-  return [...why].map(([path, reason]) => ({ path, why: reason }));
+  return { conflicts: [...why].map(([path, reason]) => ({ path, why: reason })), read: at + 1 };
 }
 
 /** Where two things claim one name, git shows one of them as `name~side`. */

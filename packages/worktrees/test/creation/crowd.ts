@@ -16,6 +16,7 @@ const repository = await findRepository(root, WORKTREE_DEFAULTS);
 const start = await resolveStart(repository, { dirty: 'fail' });
 const failures: string[] = [];
 let next = 0;
+const removals: Promise<void>[] = [];
 let made = 0;
 
 async function makeOne(i: number): Promise<void> {
@@ -26,9 +27,7 @@ async function makeOne(i: number): Promise<void> {
   // Now and then what an agent does first: it must find everything in its place.
   if (i % 10 === 0 && (await asPerson(checkout.path, 'status', '--porcelain')) !== '')
     throw new Error('not clean');
-  await (
-    await removeCheckout(checkout)
-  ).deleted;
+  removals.push((await removeCheckout(checkout)).deleted);
 }
 
 async function makeMany(): Promise<void> {
@@ -39,4 +38,5 @@ async function makeMany(): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: Number(atATime) }, makeMany));
+await Promise.all(removals);
 process.stdout.write(JSON.stringify({ made, failures }));

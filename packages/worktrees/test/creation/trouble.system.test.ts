@@ -125,6 +125,12 @@ describe('orphans', () => {
     await (
       await removeCheckout(b.checkout)
     ).deleted;
+    // One whose room is gone is removed all the same.
+    const { checkout: roomless } = await make(root);
+    await rm(roomless.room, { recursive: true });
+    await (
+      await removeCheckout(roomless)
+    ).deleted;
     expect((await findOrphans(a.repository, [])).map(({ why }) => why).toSorted()).toEqual([
       'no_record',
       'no_run',

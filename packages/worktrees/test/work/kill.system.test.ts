@@ -14,6 +14,8 @@ import { AGENT, makeWorld, type AgentPlace, type World } from './world.ts';
 
 const CHILD = fileURLToPath(new URL('kill-child.ts', import.meta.url));
 const KILLS = 3;
+/** Each kill costs a new process, and machines are busy. */
+const PATIENT = { timeout: 600_000 };
 const FILES = 60;
 
 /** Runs it to the end; how long it took. */
@@ -85,84 +87,102 @@ async function nothingLeft(world: World, agents: readonly AgentPlace[]): Promise
   world.healthy();
 }
 
-test('[WKT1.28] killed at any moment of an import: the next one ends as if nothing had happened', async () => {
-  using world = await makeWorld();
-  const agent = await world.checkout('task');
-  agent.commit(files('f', 'first'));
-  const duration = await timed('import', agent);
-  for (const moment of moments(duration)) {
-    const tip = agent.commit(files('f', String(moment.after)));
-    await run('import', [agent], moment);
-    expect(await importBranch(agent.checkout)).toMatchObject({ tip, problem: null });
-    await quiet(world);
-    expect(await importBranch(agent.checkout)).toMatchObject({ tip, problem: null });
-    expect(world.home.git('rev-parse', agent.checkout.branch)).toBe(tip);
-  }
-  await nothingLeft(world, [agent]);
-});
+test(
+  '[WKT1.28] killed at any moment of an import: the next one ends as if nothing had happened',
+  PATIENT,
+  async () => {
+    using world = await makeWorld();
+    const agent = await world.checkout('task');
+    agent.commit(files('f', 'first'));
+    const duration = await timed('import', agent);
+    for (const moment of moments(duration)) {
+      const tip = agent.commit(files('f', String(moment.after)));
+      await run('import', [agent], moment);
+      expect(await importBranch(agent.checkout)).toMatchObject({ tip, problem: null });
+      await quiet(world);
+      expect(await importBranch(agent.checkout)).toMatchObject({ tip, problem: null });
+      expect(world.home.git('rev-parse', agent.checkout.branch)).toBe(tip);
+    }
+    await nothingLeft(world, [agent]);
+  },
+);
 
-test('[WKT6.18] killed at any moment of committing leftovers: one commit, with everything', async () => {
-  using world = await makeWorld();
-  const agent = await world.checkout('task');
-  agent.write(files('f', 'first'));
-  const duration = await timed('leftovers', agent);
-  for (const moment of moments(duration)) {
-    const before = world.home.git('rev-parse', agent.checkout.branch);
-    agent.write(files('f', String(moment.after)));
-    await run('leftovers', [agent], moment);
-    const { tip } = await commitLeftovers(agent.checkout, AGENT);
-    expect(world.home.git('rev-list', '--count', `${before}..${tip}`)).toBe('1');
-    expect(world.home.git('grep', '-c', '-F', String(moment.after), tip).split('\n')).toHaveLength(FILES);
-    await quiet(world);
-    expect(await commitLeftovers(agent.checkout, AGENT)).toMatchObject({ tip });
-  }
-  await nothingLeft(world, [agent]);
-});
+test(
+  '[WKT6.18] killed at any moment of committing leftovers: one commit, with everything',
+  PATIENT,
+  async () => {
+    using world = await makeWorld();
+    const agent = await world.checkout('task');
+    agent.write(files('f', 'first'));
+    const duration = await timed('leftovers', agent);
+    for (const moment of moments(duration)) {
+      const before = world.home.git('rev-parse', agent.checkout.branch);
+      agent.write(files('f', String(moment.after)));
+      await run('leftovers', [agent], moment);
+      const { tip } = await commitLeftovers(agent.checkout, AGENT);
+      expect(world.home.git('rev-list', '--count', `${before}..${tip}`)).toBe('1');
+      expect(world.home.git('grep', '-c', '-F', String(moment.after), tip).split('\n')).toHaveLength(FILES);
+      await quiet(world);
+      expect(await commitLeftovers(agent.checkout, AGENT)).toMatchObject({ tip });
+    }
+    await nothingLeft(world, [agent]);
+  },
+);
 
-test('[WKT6.35] killed at any moment of a pull: all of it is there or none, and the parent’s own changes are', async () => {
-  using world = await makeWorld({ ...files('f', 'base'), ...files('gone', 'gone', 20) });
-  const parent = await world.checkout('parent');
-  const child = await world.checkout('child');
-  parent.write({ 'own.txt': 'own\n', 'd0/f0.mine': 'mine\n' });
-  child.git('rm', '-q', ...Object.keys(files('gone', '', 20)));
-  child.commit({ ...files('f', '0'), ...files('n', '0') });
-  const duration = await timed('pull', child, parent);
-  let last = '0\n';
-  for (const moment of moments(duration)) {
-    const next = `${moment.after}\n`;
-    child.commit({ ...files('f', next.trim()), ...files('n', next.trim()) });
-    await run('pull', [child, parent], moment);
-    await settleWork(world.repository, [parent.checkout, child.checkout]);
-    const found = new Set([...contents(parent.path, 'f'), ...contents(parent.path, 'n')]);
-    expect([[last], [next]]).toContainEqual([...found]);
-    await quiet(world);
-    expect(await pull(child.checkout, parent.checkout)).toMatchObject({ merged: true });
-    expect(new Set([...contents(parent.path, 'f'), ...contents(parent.path, 'n')])).toEqual(new Set([next]));
-    expect(readFileSync(join(parent.path, 'own.txt'), 'utf8')).toBe('own\n');
-    last = next;
-  }
-  await nothingLeft(world, [parent, child]);
-});
+test(
+  '[WKT6.35] killed at any moment of a pull: all of it is there or none, and the parent’s own changes are',
+  PATIENT,
+  async () => {
+    using world = await makeWorld({ ...files('f', 'base'), ...files('gone', 'gone', 20) });
+    const parent = await world.checkout('parent');
+    const child = await world.checkout('child');
+    parent.write({ 'own.txt': 'own\n', 'd0/f0.mine': 'mine\n' });
+    child.git('rm', '-q', ...Object.keys(files('gone', '', 20)));
+    child.commit({ ...files('f', '0'), ...files('n', '0') });
+    const duration = await timed('pull', child, parent);
+    let last = '0\n';
+    for (const moment of moments(duration)) {
+      const next = `${moment.after}\n`;
+      child.commit({ ...files('f', next.trim()), ...files('n', next.trim()) });
+      await run('pull', [child, parent], moment);
+      await settleWork(world.repository, [parent.checkout, child.checkout]);
+      const found = new Set([...contents(parent.path, 'f'), ...contents(parent.path, 'n')]);
+      expect([[last], [next]]).toContainEqual([...found]);
+      await quiet(world);
+      expect(await pull(child.checkout, parent.checkout)).toMatchObject({ merged: true });
+      expect(new Set([...contents(parent.path, 'f'), ...contents(parent.path, 'n')])).toEqual(
+        new Set([next]),
+      );
+      expect(readFileSync(join(parent.path, 'own.txt'), 'utf8')).toBe('own\n');
+      last = next;
+    }
+    await nothingLeft(world, [parent, child]);
+  },
+);
 
-test('[PLN6.13] killed at any moment of bringing work home: before or after, clean, and no lock', async () => {
-  using world = await makeWorld(files('f', 'base'));
-  const { home, repository } = world;
-  const agent = await world.checkout('task');
-  agent.git('rm', '-q', 'd0/f0');
-  agent.commit({ ...files('n', '0') });
-  await importBranch(agent.checkout);
-  const duration = await timed('home', agent);
-  for (const moment of moments(duration)) {
-    const before = home.head();
-    const tip = agent.commit({ ...files('n', String(moment.after)), 'd1/extra': String(moment.after) });
+test(
+  '[PLN6.13] killed at any moment of bringing work home: before or after, clean, and no lock',
+  PATIENT,
+  async () => {
+    using world = await makeWorld(files('f', 'base'));
+    const { home, repository } = world;
+    const agent = await world.checkout('task');
+    agent.git('rm', '-q', 'd0/f0');
+    agent.commit({ ...files('n', '0') });
     await importBranch(agent.checkout);
-    await run('home', [agent], moment);
-    await settleWork(repository, [agent.checkout]);
-    await quiet(world);
-    expect(home.git('status', '--porcelain')).toBe('');
-    expect([before, tip]).toContain(home.head());
-    expect(await bringHome(repository, agent.checkout.branch)).toMatchObject({ merged: true, commit: tip });
-    expect([home.head(), home.git('status', '--porcelain')]).toEqual([tip, '']);
-  }
-  await nothingLeft(world, [agent]);
-});
+    const duration = await timed('home', agent);
+    for (const moment of moments(duration)) {
+      const before = home.head();
+      const tip = agent.commit({ ...files('n', String(moment.after)), 'd1/extra': String(moment.after) });
+      await importBranch(agent.checkout);
+      await run('home', [agent], moment);
+      await settleWork(repository, [agent.checkout]);
+      await quiet(world);
+      expect(home.git('status', '--porcelain')).toBe('');
+      expect([before, tip]).toContain(home.head());
+      expect(await bringHome(repository, agent.checkout.branch)).toMatchObject({ merged: true, commit: tip });
+      expect([home.head(), home.git('status', '--porcelain')]).toEqual([tip, '']);
+    }
+    await nothingLeft(world, [agent]);
+  },
+);

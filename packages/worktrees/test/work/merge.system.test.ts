@@ -179,6 +179,8 @@ test('[PLN7.11] what was found for two commits is not asked again', async () => 
   const y = await branchOf(world, 'y', { a: 'y\n' });
   const live = [x, y].map((name) => ({ name, tip: world.home.git('rev-parse', name) }));
   const forecaster = new Forecaster(world.repository);
+  const gone = forecaster.look([...live, { name: 'gone', tip: '1'.repeat(40) }]);
+  await expect(gone).rejects.toMatchObject({ code: 'workspace_failed' });
   expect((await forecaster.look(live)).began).toHaveLength(1);
   // Without its objects nobody could find out anything.
   rmSync(join(world.repository.gitDir, 'objects'), { recursive: true });
