@@ -137,6 +137,11 @@ export class AgentLine {
     for (const { id } of messages) this.hands.set(id, by);
   }
 
+  /** They did not arrive: nothing that it does later shows that they did. */
+  lost(ids: ReadonlySet<string>): void {
+    for (const id of ids) this.hands.delete(id);
+  }
+
   beginTurn(input: TurnInput): void {
     if (!this.#open) return;
     this.turn = input.turn;

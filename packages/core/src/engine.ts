@@ -1,4 +1,4 @@
-import { type Caller, type Orchestrator, type Request, type SessionId } from '@reveille/protocol';
+import type { Caller, Message, Orchestrator, Request, SessionId } from '@reveille/protocol';
 import { Gate, Retries, type Context, type Ports } from './context.ts';
 import { Awake } from './awake.ts';
 import { decide } from './decide.ts';
@@ -11,6 +11,12 @@ import { passOn } from './requests.ts';
 
 const TICK_MS = 1_000;
 const SWEEP_LIMIT = 1_000;
+
+export interface Exchange {
+  readonly orchestrator: Orchestrator;
+  /** The answer did not arrive, as far as anybody knows: the mail in it, and no other, is queued again (MBX3). */
+  readonly lost: () => Promise<void>;
+}
 
 /**
  * Puts the parts together and keeps time for them. All it has in memory can be lost at any moment: `start` finds
@@ -44,6 +50,13 @@ export class Engine {
   /** Every operation, as this caller may use it. Whoever calls `as` has checked the credential. */
   as(caller: Caller): Orchestrator {
     return orchestratorFor(this.host, caller);
+  }
+
+  /** As `as`, for one exchange over a connection that may break before its answer has arrived. */
+  exchange(caller: Caller): Exchange {
+    const given: Message[] = [];
+    const orchestrator = orchestratorFor(this.host, caller, (messages) => void given.push(...messages));
+    return { orchestrator, lost: () => this.host.lost(caller, given.splice(0)) };
   }
 
   /** Goes on with whatever an earlier life was doing. Until the store answers, nothing is claimed. */

@@ -1,10 +1,13 @@
 import type { Caller, Message, SessionId } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
-import { giveBack, markRead } from './mailbox.ts';
+import { giveBack, giveBackTaken, markRead } from './mailbox.ts';
 import type { Mailroom } from './mailroom.ts';
 import { Scheduler } from './scheduler.ts';
 import { WorkerRun } from './worker-run.ts';
+
+/** Is told of the mail that a call is about to answer with. */
+export type Given = (messages: readonly Message[]) => void;
 
 /** What one host has in memory: who is at which mailbox, which runs it holds, and which of its callers live. */
 export class Host {
@@ -38,11 +41,32 @@ export class Host {
     });
   }
 
-  handedOver(caller: Caller, messages: readonly Message[]): void {
-    if (messages.length === 0) return;
+  /** A call is about to answer with messages: `given` is told too. */
+  handing(given: Given) {
+    return (caller: Caller, messages: readonly Message[]): void => {
+      if (messages.length === 0) return;
+      this.#handedOver(caller, messages);
+      given(messages);
+    };
+  }
+
+  #handedOver(caller: Caller, messages: readonly Message[]): void {
     if (caller.kind === 'worker') this.workerOf(caller)?.line.handedOver(messages, 'call');
     if (caller.kind === 'session')
       this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
+  }
+
+  /** The answer of a call did not get out: what was in it is queued again, unless another has taken it since. */
+  async lost(caller: Caller, messages: readonly Message[]): Promise<void> {
+    if (messages.length === 0) return;
+    const gone = new Set(messages.map(({ id }) => id));
+    if (caller.kind === 'session') {
+      const held = this.#inHands.get(caller.session)?.filter(({ id }) => !gone.has(id)) ?? [];
+      if (held.length > 0) this.#inHands.set(caller.session, held);
+      else this.#inHands.delete(caller.session);
+    }
+    this.workerOf(caller)?.line.lost(gone);
+    await decide(this.context, (tx) => giveBackTaken(tx, messages, 'unknown'));
   }
 
   /** The connection of a session broke: what it was answered with last may not have arrived. */

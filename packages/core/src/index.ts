@@ -1,4 +1,4 @@
-export { Engine } from './engine.ts';
+export { Engine, type Exchange } from './engine.ts';
 export type { Ports } from './context.ts';
 export { envelope } from './envelope.ts';
 export { graphProblems, checkPlan } from './plan-rules.ts';

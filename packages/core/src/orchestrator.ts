@@ -9,7 +9,7 @@ import {
   type Caller,
   type Orchestrator,
 } from '@reveille/protocol';
-import type { Host } from './host.ts';
+import type { Given, Host } from './host.ts';
 import { CORRESPONDENCE, correspondence } from './operations/correspondence.ts';
 import { DELEGATION, delegation } from './operations/delegation.ts';
 import { MAIL, mail } from './operations/mail.ts';
@@ -22,7 +22,7 @@ import { WORK_OPERATIONS, workOperations } from './operations/work.ts';
 type Operations = Partial<Orchestrator>;
 type Group = readonly [
   names: readonly (keyof Orchestrator)[],
-  make: (host: Host, caller: Caller) => Operations,
+  make: (host: Host, caller: Caller, given: Given) => Operations,
 ];
 
 const GROUPS: readonly Group[] = [
@@ -82,15 +82,17 @@ export const OPERATIONS: ReadonlySet<string> = new Set(GROUPS.flatMap(([names]) 
 
 /**
  * The engine's own implementation of the Orchestrator: input is parsed, the caller checked, one decision made. Ten
- * thousand workers hold one each, so it is two fields; a group of operations is made when one of it is called.
+ * thousand workers hold one each, so it is three fields; a group of operations is made when one of it is called.
  */
 class Door {
   readonly host: Host;
   readonly caller: Caller;
+  readonly given: Given;
 
-  constructor(host: Host, caller: Caller) {
+  constructor(host: Host, caller: Caller, given: Given) {
     this.host = host;
     this.caller = caller;
+    this.given = given;
   }
 }
 
@@ -100,7 +102,7 @@ for (const [names, make] of GROUPS) {
       value(this: Door, ...args: unknown[]): unknown {
         const wrong = firstProblem(name, args[0]);
         if (wrong) return Promise.reject(wrong);
-        const operation = make(this.host, this.caller)[name] as (...given: unknown[]) => unknown;
+        const operation = make(this.host, this.caller, this.given)[name] as (...given: unknown[]) => unknown;
         return operation(...args);
       },
     });
@@ -120,7 +122,9 @@ type Offered = (
 /** No operation is forgotten: this fails to compile if one is. */
 type Complete = Exclude<keyof Orchestrator, Offered> extends never ? Orchestrator : never;
 
-export function orchestratorFor(host: Host, caller: Caller): Orchestrator {
+const NOT_NOTED: Given = () => undefined;
+
+export function orchestratorFor(host: Host, caller: Caller, given: Given = NOT_NOTED): Orchestrator {
   // The loop above gave it every operation; the compiler cannot see that, `Complete` can.
-  return new Door(host, caller) as unknown as Complete;
+  return new Door(host, caller, given) as unknown as Complete;
 }

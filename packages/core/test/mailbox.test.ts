@@ -1,4 +1,5 @@
 import type { Change } from '@reveille/core';
+import type { Message } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { quiet, refused, start } from './world.ts';
 
@@ -203,6 +204,42 @@ describe('away and gone', () => {
     await world.restart();
     await chat.attach();
     expect(chat.given.flat()[0]?.text).toMatch(/may have seen it before[\s\S]*1/);
+  });
+
+  test('[MBX3] an answer that is lost gives back its own mail and no other', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    await chat.spawns('one');
+    await world.worker('one').reports('1');
+    const caller = { kind: 'session', session: chat.id } as const;
+    const [first, second] = [world.engine.exchange(caller), world.engine.exchange(caller)];
+    expect(await second.orchestrator.checkUpdates()).toHaveLength(1);
+    await first.lost();
+    expect(await chat.mail('end')).toMatchObject([{ state: 'delivered', maybeSeen: 0 }]);
+    await second.lost();
+    await second.lost();
+    expect(await chat.mail('end')).toMatchObject([{ state: 'queued', maybeSeen: 1 }]);
+    expect((await chat.orch.checkUpdates())[0]?.text).toMatch(/may have seen it before[\s\S]*1/);
+  });
+
+  test('[MBX3] a worker whose answer is lost is given the mail again, and a later call proves nothing of it', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    const [child] = await parent.orch.spawnSubtasks([{ prompt: 'child' }]);
+    await parent.says('busy');
+    await world.worker('child').reports('1');
+    const { run, session, epoch } = parent.spec;
+    const exchange = world.engine.exchange({ kind: 'worker', run, session, epoch });
+    const mine = (): Promise<Message[]> => world.mail(session, 'end');
+    const taken = await exchange.orchestrator.checkUpdates({ taskIds: [child!.task] });
+    expect(taken).toHaveLength(1);
+    await exchange.lost();
+    expect(await mine()).toMatchObject([{ state: 'queued', maybeSeen: 1 }]);
+    await parent.calls('read');
+    expect(await mine()).toMatchObject([{ state: 'queued' }]);
+    await parent.ends();
+    expect(parent.turns.at(-1)?.text).toMatch(/may have seen it before[\s\S]*1/);
   });
 
   test('[MBX3] the next call of a chat shows that it has what the last one answered', async () => {

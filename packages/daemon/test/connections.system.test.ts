@@ -200,6 +200,8 @@ describe('a call whose connection breaks', () => {
     await until(() => door.stage.puppets.some(({ turns }) => turns.length > 0));
     given.abort();
     await expect(spawning).rejects.toMatchObject({ code: 'aborted' });
+    // Until the daemon knows that the caller is gone, it answers into a connection that nobody reads.
+    await until(() => /spawnSubtask.*"finished":false/.test(door.log));
     const [puppet] = door.stage.puppets;
     await door.worker(puppet!).reportCompletion({ status: 'success', output: 'late' });
     const again = await self.spawnSubtask({ prompt: 'x', key: 'k' });

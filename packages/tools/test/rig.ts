@@ -220,9 +220,10 @@ export class Rig implements AsyncDisposable {
   }
 
   worldOf(caller: Caller, options: WorldOptions = {}): CallerWorld {
+    const { orchestrator, lost } = this.engine.exchange(caller);
     return {
       caller,
-      orchestrator: this.engine.as(caller),
+      orchestrator,
       grants: null,
       workspace: null,
       repository: null,
@@ -241,9 +242,7 @@ export class Rig implements AsyncDisposable {
           files: ['notes.md'],
         }),
       },
-      ...(caller.kind === 'session'
-        ? { undelivered: () => this.engine.host.disconnected(caller.session) }
-        : {}),
+      undelivered: lost,
       ...options,
     };
   }

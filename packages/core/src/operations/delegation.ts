@@ -14,7 +14,7 @@ import {
 import { checkCaller, ownSession } from '../authority.ts';
 import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decide } from '../decide.ts';
-import type { Host } from '../host.ts';
+import type { Given, Host } from '../host.ts';
 import { resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
 import { spawn } from '../subtasks.ts';
@@ -22,12 +22,16 @@ import type { Tx } from '../tx.ts';
 
 export const DELEGATION = ['spawnSubtask', 'spawnSubtasks', 'awaitSubtasks', 'checkUpdates'] as const;
 
-export function delegation(host: Host, caller: Caller): Pick<Orchestrator, (typeof DELEGATION)[number]> {
+export function delegation(
+  host: Host,
+  caller: Caller,
+  given: Given,
+): Pick<Orchestrator, (typeof DELEGATION)[number]> {
   const { context } = host;
   const room: Room = {
     context,
     mailroom: host.mailroom,
-    handedOver: (who, messages) => host.handedOver(who, messages),
+    handedOver: host.handing(given),
     blocked: (who) => host.workerOf(who)?.blocked() ?? (() => undefined),
   };
 

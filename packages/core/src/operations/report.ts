@@ -11,7 +11,7 @@ import {
 import { staleness } from '../authority.ts';
 import { handOver, takenBy } from '../calls.ts';
 import { decide } from '../decide.ts';
-import type { Host } from '../host.ts';
+import type { Given, Host } from '../host.ts';
 import type { Along } from '../mailroom.ts';
 import { deliveredMessages, giveBack, queuedMessages, take } from '../mailbox.ts';
 import { cancelTree, settle } from '../settle.ts';
@@ -23,7 +23,11 @@ type Reported = { stale: string } | { result: ReportResult } | { unread: ReturnT
 export const REPORTING = ['reportCompletion'] as const;
 
 /** SUB6: the report ends the run, unless children are open or their ends unread. A late one is refused and recorded. */
-export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeof REPORTING)[number]> {
+export function reporting(
+  host: Host,
+  caller: Caller,
+  given: Given,
+): Pick<Orchestrator, (typeof REPORTING)[number]> {
   const { context } = host;
   return {
     async reportCompletion(input) {
@@ -40,12 +44,8 @@ export function reporting(host: Host, caller: Caller): Pick<Orchestrator, (typeo
         );
       }
       if ('result' in outcome) return outcome.result;
-      const room = { context, handedOver: host.handedOver.bind(host) };
-      return {
-        accepted: false,
-        code: 'unread_ends',
-        deliveries: await handOver(room, caller, outcome.unread),
-      };
+      const deliveries = await handOver({ context, handedOver: host.handing(given) }, caller, outcome.unread);
+      return { accepted: false, code: 'unread_ends', deliveries };
     },
   };
 }

@@ -40,9 +40,10 @@ export class CallerWorlds {
     const catalogue = agents.in(repository);
     const definition = task ? catalogue.get(task.agent.name) : undefined;
     const backends = ['scripted'];
+    const { orchestrator, lost } = world.exchange(caller);
     return {
       caller,
-      orchestrator: world.connect(caller),
+      orchestrator,
       grants: task ? (definition ?? NOTHING) : null,
       workspace: task?.repository ? this.#workspaceOf(task, definition?.readOnly ?? true) : null,
       agents: {
@@ -57,7 +58,7 @@ export class CallerWorlds {
       },
       repository,
       outputs: this.#outputs,
-      ...(caller.kind === 'session' ? { undelivered: () => world.disconnected(caller.session) } : {}),
+      undelivered: lost,
       log: (level, message, data) => world.log[level](message, data),
     };
   }

@@ -5,7 +5,7 @@ import type { Mount, Parts, World } from './parts.ts';
 import { systemRandom } from './system.ts';
 
 export interface ComposeOptions {
-  readonly world: Omit<World, 'connect' | 'sessionOf' | 'taskOf' | 'disconnected'>;
+  readonly world: Omit<World, 'connect' | 'exchange' | 'sessionOf' | 'taskOf'>;
   readonly identity: Identity;
   readonly parts: Parts;
   /** Events up to this number are on disk. */
@@ -29,7 +29,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const world: World = {
     ...options.world,
     connect: (caller) => engine.as(caller),
-    disconnected: (id) => engine.host.disconnected(id),
+    exchange: (caller) => engine.exchange(caller),
     sessionOf: async (id) => (await backend.store.get('session', id))?.doc ?? null,
     taskOf: async (id) => (await backend.store.get('task', id))?.doc ?? null,
   };

@@ -1,4 +1,4 @@
-import type { Agents, Clock, Executors, Workspaces } from '@reveille/core';
+import type { Agents, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
 import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
@@ -12,13 +12,13 @@ export interface World {
   readonly log: Log;
   /** The operations as this caller may use them, in process. */
   readonly connect: (caller: Caller) => Orchestrator;
+  /** As `connect`, for one exchange over a connection that may break. */
+  readonly exchange: (caller: Caller) => Exchange;
   /** What a run's agent comes back with over HTTP; it dies with the run's epoch. */
   readonly credentialOf: (run: { run: RunId; session: SessionId; epoch: number }) => string;
   /** Records as they are, for whoever has to know who calls. */
   readonly sessionOf: (id: SessionId) => Promise<Session | null>;
   readonly taskOf: (id: TaskId) => Promise<Task | null>;
-  /** What a session was answered with last may not have arrived. */
-  readonly disconnected: (id: SessionId) => Promise<void>;
   /** Where the daemon listens. */
   readonly url: string;
 }

@@ -9,15 +9,13 @@ import {
   type Caller,
   type HttpContract,
   type HttpOperation,
+  type Orchestrator,
 } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Exchange } from './answer.ts';
 import { readJson } from './body.ts';
 import { checkCounts } from './door.ts';
 import { answerLater, within } from './waiting.ts';
-
-/** Operations whose answer may hold mail that was taken for it. */
-const TAKE_MAIL: ReadonlySet<HttpOperation> = new Set(['spawnSubtask', 'awaitSubtasks', 'checkUpdates']);
 
 export interface OperationCall {
   readonly engine: Engine;
@@ -35,8 +33,9 @@ export async function serveOperation(exchange: Exchange, call: OperationCall): P
   const body = await readJson(exchange.request, large ? limits.largeBodyBytes : limits.bodyBytes);
   const args = parseArguments(name, body);
   const gone = goneSignal(exchange);
-  const made = invoke(engine, caller, name, waits ? withSignal(args, gone) : args);
-  const safe = TAKE_MAIL.has(name) ? takingBack(exchange, { engine, caller, gone }, made) : made;
+  const { orchestrator, lost } = engine.exchange(caller);
+  const made = invoke(orchestrator, name, waits ? withSignal(args, gone) : args);
+  const safe = takingBack(exchange, { lost, gone }, made);
   await answerLater(exchange, waits ? safe : within(limits.answerMs, safe), limits);
 }
 
@@ -54,8 +53,7 @@ function goneSignal({ request: { socket }, response }: Exchange): AbortSignal {
 }
 
 /** The names come from the table, whose type demands exactly those of the interface. */
-function invoke(engine: Engine, caller: Caller, name: HttpOperation, args: unknown[]): Promise<unknown> {
-  const orchestrator = engine.as(caller);
+function invoke(orchestrator: Orchestrator, name: HttpOperation, args: unknown[]): Promise<unknown> {
   const operation = orchestrator[name] as (...given: unknown[]) => Promise<unknown>;
   return operation.apply(orchestrator, args);
 }
@@ -65,25 +63,18 @@ function withSignal([input, options]: readonly unknown[], signal: AbortSignal): 
 }
 
 interface Taking {
-  readonly engine: Engine;
-  readonly caller: Caller;
+  readonly lost: () => Promise<void>;
   readonly gone: AbortSignal;
 }
 
 /** If the answer does not get out, what it holds was not received, as far as anybody knows, and is queued again (MBX3). */
-async function takingBack(exchange: Exchange, taking: Taking, made: Promise<unknown>): Promise<unknown> {
-  const { engine, caller, gone } = taking;
-  const { response, log, id } = exchange;
+async function takingBack<T>({ response, log, id }: Exchange, taking: Taking, made: Promise<T>): Promise<T> {
+  const { lost, gone } = taking;
   const value = await made;
-  if (caller.kind !== 'session') return value;
-  const takeBack = async (): Promise<void> => {
-    try {
-      await engine.host.disconnected(caller.session);
-    } catch (error) {
-      const data = { request: id, session: caller.session, error };
-      log.error('mail of a lost answer could not be queued again', data);
-    }
-  };
+  const takeBack = (): Promise<void> =>
+    lost().catch((error: unknown) =>
+      log.error('mail of a lost answer could not be queued again', { request: id, error }),
+    );
   if (gone.aborted) await takeBack();
   else response.once('close', () => void (response.writableFinished ? undefined : takeBack()));
   return value;
