@@ -32,7 +32,8 @@ export class AgentLine {
   readonly proven = new Set<string>();
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
-  failure: { readonly class: ErrorClass; readonly message: string } | null = null;
+  failure: { readonly class: ErrorClass; readonly message: string; readonly retryAfterMs?: number } | null =
+    null;
   usage: { readonly id: string; readonly tokens: number; readonly usd: number }[] = [];
   alerts: Alert[] = [];
   /** What it was offered during the turn and did not take, or did not say whether it took. */
@@ -77,13 +78,15 @@ export class AgentLine {
         if (event.identity !== null || event.resume !== null) this.started = event;
         break;
       case 'output':
+      case 'thought':
       case 'tool_call':
         this.#prove('steering');
         break;
       case 'usage':
         if (this.#usageSeen?.has(event.id)) return;
         (this.#usageSeen ??= new Set()).add(event.id);
-        this.usage.push(event);
+        // What nobody knows the price of costs nothing that a budget could count.
+        this.usage.push({ id: event.id, tokens: event.tokens, usd: event.usd ?? 0 });
         break;
       case 'turn_ended':
         if (event.turn === this.turn) {
@@ -91,13 +94,17 @@ export class AgentLine {
         }
         break;
       case 'failed':
-        this.failure ??= { class: event.class, message: event.message };
+        this.failure ??= failureOf(event);
         break;
       case 'exited':
         this.failure ??= { class: 'crash', message: `the agent is gone: ${event.detail}` };
         break;
+      case 'turn_started':
+      case 'sign':
       case 'tool_end':
       case 'file_touched':
+      case 'permission_asked':
+      case 'permission_settled':
         break;
       default:
         event satisfies never;
@@ -206,4 +213,12 @@ export class AgentLine {
     this.#giveUpSteering?.();
     await this.#agent?.stop(reason);
   }
+}
+
+/** Without the word that says what kind of event it is: it goes on record as it is. */
+function failureOf({
+  type: _,
+  ...failure
+}: Extract<ExecutorEvent, { type: 'failed' }>): NonNullable<AgentLine['failure']> {
+  return failure;
 }

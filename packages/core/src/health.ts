@@ -27,6 +27,8 @@ export class Vitals {
   #fruitless = 0;
   #errors = 0;
   #spawns: Map<string, number> | null = null;
+  /** What it waits for permission to do. Whoever waits for others is not stuck. */
+  #asking: Set<string> | null = null;
   #stuckTold = false;
   #executedBefore = 0;
   #progressTold = 0;
@@ -42,6 +44,7 @@ export class Vitals {
     this.alive = false;
     this.worked = false;
     this.#stuckTold = false;
+    this.#asking = null;
   }
 
   turnEnded(mono: number): void {
@@ -59,6 +62,16 @@ export class Vitals {
         this.alive = true;
         this.lastWords = event.text.slice(-2_000);
         return [];
+      case 'sign':
+      case 'thought':
+        this.alive = true;
+        return [];
+      case 'permission_asked':
+        (this.#asking ??= new Set()).add(event.id);
+        return [];
+      case 'permission_settled':
+        this.#asking?.delete(event.id);
+        return [];
       case 'tool_call':
         this.alive = true;
         this.worked = true;
@@ -74,6 +87,7 @@ export class Vitals {
         this.#tokens += event.tokens;
         return [];
       case 'started':
+      case 'turn_started':
       case 'turn_ended':
       case 'failed':
       case 'exited':
@@ -123,6 +137,7 @@ export class Vitals {
     if (this.turnSince === null) return [];
     const alerts: Alert[] = [];
     const { stuckAfterMs, progressEveryMs } = settings.health;
+    if (this.#asking && this.#asking.size > 0) this.lastSign = mono;
     if (!this.#stuckTold && mono - this.lastSign >= stuckAfterMs) {
       this.#stuckTold = true;
       alerts.push({

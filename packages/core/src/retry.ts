@@ -29,12 +29,23 @@ const POLICIES: { readonly [C in ErrorClass]: Policy | null } = {
   unknown: null,
 };
 
-/** How long to wait before try `faults + 1`, or null if there is to be none. Jitter: half to the whole of it. */
-export function retryDelay(errorClass: ErrorClass, faults: number, random: Random): number | null {
+/** No word of a backend makes anybody wait longer. */
+const LONGEST_MS = 3_600_000;
+
+/**
+ * How long to wait before try `faults + 1`, or null if there is to be none. Jitter: half to the whole of it. Never less
+ * than whoever refused asked for.
+ */
+export function retryDelay(
+  errorClass: ErrorClass,
+  faults: number,
+  { random, retryAfterMs = 0 }: { readonly random: Random; readonly retryAfterMs?: number },
+): number | null {
   const policy = POLICIES[errorClass];
   if (!policy || faults >= policy.tries) return null;
   const full = Math.min(policy.maxMs, policy.baseMs * 2 ** faults);
-  return Math.round(full * (0.5 + random.next() / 2));
+  const delay = Math.round(full * (0.5 + random.next() / 2));
+  return Math.max(delay, Math.min(retryAfterMs, LONGEST_MS));
 }
 
 export const maxTries = (errorClass: ErrorClass): number => POLICIES[errorClass]?.tries ?? 0;

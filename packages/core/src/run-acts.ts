@@ -297,12 +297,12 @@ export async function fault(
   context: Context,
   task: Task,
   run: Run,
-  left: { error: { class: ErrorClass; message: string }; lastWords: string },
+  left: { error: { class: ErrorClass; message: string; retryAfterMs?: number }; lastWords: string },
 ): Promise<void> {
-  const { error } = left;
+  const { retryAfterMs = 0, ...error } = left.error;
   const rests = !run.turn && error.class !== 'limit' && (await waitReason(tx, task, run)) !== null;
   if (rests) return park(tx, task, run);
-  const delay = retryDelay(error.class, run.faults, context.random);
+  const delay = retryDelay(error.class, run.faults, { random: context.random, retryAfterMs });
   if (delay === null || isTerminal(task.state)) {
     const ending = {
       status: 'failed',

@@ -231,6 +231,18 @@ describe('executing', () => {
     expect(await world.mail(parent.spec.session, 'health')).toHaveLength(2);
   });
 
+  test('[HLT2] pieces of a stream and thoughts are signs of life', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] });
+    const { report } = world.worker('a').spec;
+    for (const event of [{ type: 'sign' }, { type: 'thought', text: 'hm' }] as const) {
+      await world.advance(200_000);
+      report(event);
+    }
+    await world.advance(200_000);
+    expect(await world.mail(plan.owner, 'health')).toEqual([]);
+  });
+
   test('[HLT2] a worker that waits in a call is not stuck', async () => {
     await using world = await start();
     await world.plan({ parent: [] });
@@ -244,6 +256,18 @@ describe('executing', () => {
     expect(await world.events('health.stuck')).toEqual([]);
     await world.worker('child').reports();
     await call;
+  });
+
+  test('[HLT2] one that waits for permission is not stuck; once it has it, it can be', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] });
+    const { report } = world.worker('a').spec;
+    report({ type: 'permission_asked', id: 'p1', what: 'rm -r build' });
+    await world.advance(600_000);
+    expect(await world.mail(plan.owner, 'health')).toEqual([]);
+    report({ type: 'permission_settled', id: 'p1', granted: true });
+    await world.advance(600_000);
+    expect(await world.mail(plan.owner, 'health')).toHaveLength(1);
   });
 
   test('[HLT2] looping: the same call with the same arguments five times', async () => {

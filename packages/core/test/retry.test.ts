@@ -34,10 +34,10 @@ test('[HLT5] pauses grow and are never more than a bound; jitter is half to the 
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       (errorClass, chance) => {
         const delays = Array.from({ length: maxTries(errorClass) }, (_, faults) =>
-          retryDelay(errorClass, faults, { next: () => chance, id: () => '' }),
+          retryDelay(errorClass, faults, { random: { next: () => chance, id: () => '' } }),
         );
         const full = delays.map((_, faults) =>
-          retryDelay(errorClass, faults, { next: () => 1 - Number.EPSILON, id: () => '' })!,
+          retryDelay(errorClass, faults, { random: { next: () => 1 - Number.EPSILON, id: () => '' } })!,
         );
         for (const [i, delay] of delays.entries()) {
           expect(delay).toBeGreaterThanOrEqual(Math.floor(full[i]! / 2));
@@ -46,7 +46,9 @@ test('[HLT5] pauses grow and are never more than a bound; jitter is half to the 
           if (i > 0) expect(full[i]!).toBeGreaterThanOrEqual(full[i - 1]!);
         }
         expect(full.at(-1)!).toBeGreaterThan(full[0]!);
-        expect(retryDelay(errorClass, maxTries(errorClass), { next: () => chance, id: () => '' })).toBeNull();
+        expect(
+          retryDelay(errorClass, maxTries(errorClass), { random: { next: () => chance, id: () => '' } }),
+        ).toBeNull();
       },
     ),
   );
@@ -83,6 +85,21 @@ test('[HLT5] the next try is not made before its time', async () => {
   await world.advance(2_000);
   expect(world.agents).toHaveLength(2);
   expect(await world.state('a')).toBe('running');
+});
+
+test('[HLT5] whoever refused may say when to come back: it is not asked again before', async () => {
+  await using world = await start({ chance: () => 0 });
+  await world.plan({ a: [] });
+  const { report } = world.worker('a').spec;
+  report({ type: 'failed', class: 'overload', message: 'full', retryAfterMs: 90_000 });
+  await quiet();
+  await world.advance(89_000);
+  expect(world.agents).toHaveLength(1);
+  await world.advance(2_000);
+  expect(world.agents).toHaveLength(2);
+  world.worker('a').spec.report({ type: 'failed', class: 'auth', message: 'no', retryAfterMs: 1 });
+  await quiet();
+  expect((await world.task('a')).end?.error).toEqual({ class: 'auth', message: 'no' });
 });
 
 test('[HLT5] a turn that ended well forgives the faults before it', async () => {

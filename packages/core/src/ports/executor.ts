@@ -24,24 +24,66 @@ export interface StartSpec {
 }
 
 /**
- * What an executor says of its agent. A failure is an event, never an exception. `exited` is the last one, on
- * every path.
+ * What an executor says of its agent, in the same words for every backend. A failure is an event, never an exception.
+ * `exited` is the last one, on every path.
  */
 export type ExecutorEvent =
+  /** `resume` is the token of the agent's own session; said again when the agent has another. */
   | { readonly type: 'started'; readonly identity: string | null; readonly resume: string | null }
+  | { readonly type: 'turn_started'; readonly turn: number }
+  /** Something arrived that is no whole word yet, such as a piece of a stream. It shows life, and nothing else. */
+  | { readonly type: 'sign' }
+  /** A stretch of text that is whole, not a piece of one. */
   | { readonly type: 'output'; readonly text: string }
+  | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly digest: string }
   | { readonly type: 'tool_end'; readonly id: string; readonly failed: boolean; readonly news: boolean }
   | { readonly type: 'file_touched'; readonly path: string }
-  | { readonly type: 'usage'; readonly id: string; readonly tokens: number; readonly usd: number }
+  /** The agent waits until somebody has agreed to what it wants to do, or refused it. */
+  | { readonly type: 'permission_asked'; readonly id: string; readonly what: string }
+  | { readonly type: 'permission_settled'; readonly id: string; readonly granted: boolean }
+  | Usage
   | {
       readonly type: 'turn_ended';
       readonly turn: number;
       readonly lastWords: string;
       readonly interrupted?: boolean;
     }
-  | { readonly type: 'failed'; readonly class: ErrorClass; readonly message: string }
+  | {
+      readonly type: 'failed';
+      readonly class: ErrorClass;
+      readonly message: string;
+      /** Before this, trying again is of no use: whoever refused said so. */
+      readonly retryAfterMs?: number;
+    }
   | { readonly type: 'exited'; readonly detail: string };
+
+/** What one call of a model took. An id is used once in a run. */
+export interface Usage {
+  readonly type: 'usage';
+  readonly id: string;
+  /** All of them: what was sent, cached or not, and what came back. */
+  readonly tokens: number;
+  /** Null: nobody knows the price (EXE5). */
+  readonly usd: number | null;
+  readonly model?: string;
+  readonly input?: number;
+  readonly cached?: number;
+  readonly output?: number;
+}
+
+/** What a backend can do; what it says here holds. */
+export interface Capabilities {
+  /** Mail reaches it in the middle of a turn. */
+  readonly steer: boolean;
+  /** Its own session goes on after a crash. */
+  readonly resume: boolean;
+  /** It asks before it does what needs permission. */
+  readonly approve: boolean;
+  /** It says how many tokens it used; and what they cost. */
+  readonly usage: boolean;
+  readonly cost: boolean;
+}
 
 /** Whether a resumed agent's history holds a message: it does, it does not, or nobody can say (MBX3). */
 export type Seen = 'yes' | 'no' | 'unknown';
@@ -61,6 +103,7 @@ export interface Agent {
 
 export interface Executor {
   readonly steers: boolean;
+  readonly capabilities?: Capabilities;
   start(spec: StartSpec): Agent;
   /** Ends what an earlier life left running under this identity. Resolves when nothing of it lives. */
   reap(identity: string): Promise<void>;
