@@ -7,6 +7,8 @@ export interface BriefingInput {
     Task,
     'id' | 'name' | 'prompt' | 'agent' | 'expectedOutput' | 'resultSchema' | 'targetFiles' | 'review'
   >;
+  /** Told too, so that an agent's own history shows which run it was handed to. */
+  readonly run: string;
   /** The plan it is a task of, and what comes before and after it there. */
   readonly plan: {
     readonly id: string;
@@ -18,7 +20,7 @@ export interface BriefingInput {
   } | null;
   /** Who is told how it ends. */
   readonly parent: {
-    readonly kind: SessionKind | 'person';
+    readonly kind: SessionKind;
     readonly name: string;
     /** What the parent itself is at work on: the reason for this task. */
     readonly task?: { readonly id: string; readonly prompt: string };
@@ -55,10 +57,10 @@ const opening = ({ task: { agent } }: BriefingInput): string =>
 task. Nobody sees what you write along the way. What you commit and what you report is what counts. Tools are called
 here by their plain names; your program may show them with a prefix.`;
 
-function task({ task: own }: BriefingInput): string {
+function task({ task: own, run }: BriefingInput): string {
   const lines = [
     '## Your task',
-    `${own.id}, ${quote(own.name)}:`,
+    `${own.id}, ${quote(own.name)} (${run}):`,
     `<reveille-task ${own.id}>`,
     defuse(own.prompt),
     `</reveille-task ${own.id}>`,
@@ -110,8 +112,7 @@ function parentWords({ kind, name }: BriefingInput['parent']): string {
     case 'chat':
       return `Your parent, the chat ${quote(name)} of a person,`;
     case 'terminal':
-    case 'person':
-      return `Your parent, a person (${quote(name)}),`;
+      return `Your parent, a person (${quote(name.replace(/^person:/, ''))}),`;
     default:
       return kind satisfies never;
   }

@@ -1,13 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import type { Agents } from '@reveille/core';
-import type { AgentType } from '@reveille/protocol';
+import type { Agents, Assignment, Role } from '@reveille/core';
+import type { AgentType, Task } from '@reveille/protocol';
 import type { AgentDefinition, AgentEntry, Problem } from './definition.ts';
 import { Discovery, type Discovered, type IsTrusted, type Roots } from './discovery.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { findInstructions, type Instructions } from './instructions.ts';
 import { Skills, type LoadedSkill, type Skill } from './skills.ts';
 import { suggest, type Suggestion } from './suggest.ts';
+import { briefingOf, roleOf } from './worker.ts';
 
 export interface CatalogueOptions {
   /** The top of the person's checkout; without it only the home and the built-ins count. */
@@ -65,6 +66,21 @@ export class Catalogue implements Agents {
 
   get(name: string): AgentDefinition | undefined {
     return this.#look().used.get(name);
+  }
+
+  defined(name: string): AgentDefinition | undefined {
+    return this.get(name);
+  }
+
+  async role(task: Task): Promise<Role> {
+    const { files: instructions } = this.instructions(task.targetFiles);
+    return roleOf({ definition: this.get(task.agent.name), instructions, skills: this.skills() }, task);
+  }
+
+  briefing(assignment: Assignment): string {
+    const { used } = this.#look();
+    const others = [...used.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return briefingOf(used.get(assignment.task.agent.name), others, assignment);
   }
 
   /** Everything that was found, by name, nearest first, and what becomes of it. */

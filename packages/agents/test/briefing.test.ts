@@ -15,6 +15,7 @@ const input = (changes: Partial<BriefingInput> = {}): BriefingInput => ({
     targetFiles: ['src/auth.ts'],
     review: 'owner',
   },
+  run: 'run_1',
   plan: {
     id: 'plan_1',
     name: 'Speed',
@@ -41,6 +42,7 @@ const input = (changes: Partial<BriefingInput> = {}): BriefingInput => ({
 describe('what a worker is told', () => {
   test.for([
     ['its type', '@claude:coder'],
+    ['its run, by which its history is asked', '(run_1)'],
     ['its task, in full', 'Make sign-in faster.\n\nKeep the old endpoint.'],
     ['what is expected', 'What is faster now, and by how much.'],
     ['the shape of the result', '{"type":"object"}'],
@@ -73,7 +75,8 @@ describe('what a worker is told', () => {
     expect(told('worker')).toContain('Your parent, the agent "n", is told how your task ends');
     expect(told('chat')).toContain('the chat "n" of a person');
     expect(told('terminal')).toContain('a person ("n")');
-    expect(told('person')).toContain('a person ("n")');
+    const person = { kind: 'terminal', name: 'person:ann' } as const;
+    expect(briefing(input({ parent: person }))).toContain('a person ("ann")');
   });
 
   test('[AGT8.1] outside a plan, without files, with the parent’s own worktree', () => {

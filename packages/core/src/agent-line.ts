@@ -1,6 +1,7 @@
 import type { ErrorClass, Message, Run, Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { Vitals, type Alert } from './health.ts';
+import type { Role } from './ports/agents.ts';
 import type { Agent, Executor, ExecutorEvent, Seen, TurnInput } from './ports/executor.ts';
 import type { Workspace } from './ports/workspaces.ts';
 
@@ -13,6 +14,12 @@ const STEER_MS = 10_000;
  * calls by what is observed later, and the input of a turn by either.
  */
 type Road = 'turn' | 'call' | 'steering';
+
+/** What an agent is started with. */
+export interface Given {
+  readonly workspace: Workspace | null;
+  readonly role: Role | null;
+}
 
 /**
  * One live agent, and what it said that has not been dealt with yet. Nothing here waits or writes: whoever holds the
@@ -52,13 +59,13 @@ export class AgentLine {
   }
 
   /** Starts the agent, once; that it could not be is a failure of it like any other. */
-  launch(executor: Executor | null, task: Task, run: Run, workspace: Workspace | null): void {
+  launch(executor: Executor | null, task: Task, run: Run, given: Given): void {
     if (this.#agent || this.failure || !this.#open) return;
     if (!executor) return this.cannot(`there is no backend "${task.agent.backend}"`);
     try {
       const { id, epoch, session, resume } = run;
       const report = (event: ExecutorEvent): void => this.#hear(event);
-      const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace, report };
+      const spec = { task, run: id, epoch, session, agent: task.agent, resume, ...given, report };
       this.#agent = executor.start(spec);
     } catch (error) {
       this.cannot(`could not be started: ${String(error)}`);

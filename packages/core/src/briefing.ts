@@ -1,11 +1,13 @@
 import {
   ReveilleError,
-  formatAgentType,
   type Delivery,
   type Message,
+  type RunId,
   type Task,
   type TaskId,
 } from '@reveille/protocol';
+import { assignmentText } from './assignment.ts';
+import type { Context } from './context.ts';
 import { endBody, envelope } from './envelope.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspace } from './ports/workspaces.ts';
@@ -29,38 +31,20 @@ export async function deliveries(store: Store, messages: readonly Message[]): Pr
 
 /** The text of a turn: the task itself, that the agent was resumed, then the mail. */
 export async function turnText(
-  store: Store,
+  context: Pick<Context, 'agents' | 'store' | 'settings'>,
   id: TaskId,
   turn: OpenedTurn,
-  workspace: Workspace | null,
+  given: { readonly run: RunId; readonly workspace: Workspace | null },
 ): Promise<string> {
+  const { store } = context;
   const parts: string[] = [];
   const task = (await store.get('task', id))?.doc;
   if (!task) throw new ReveilleError('not_found', `There is no task ${id}.`);
-  if (turn.assignment) parts.push(assignment(task, workspace));
+  if (turn.assignment) parts.push(await assignmentText(context, task, given));
   if (turn.resumed) parts.push(await resumeNote(store, task));
   for (const delivery of await deliveries(store, turn.messages)) parts.push(delivery.text);
   return parts.join('\n\n');
 }
-
-function assignment(task: Task, workspace: Workspace | null): string {
-  const lines = [
-    `You are ${formatAgentType(task.agent)}. Your task (${task.id}):`,
-    task.prompt,
-    ...(task.expectedOutput ? ['', `Expected output: ${task.expectedOutput}`] : []),
-    ...(task.targetFiles.length > 0 ? ['', `Files: ${task.targetFiles.join(', ')}`] : []),
-    ...(workspace ? ['', ...place(workspace)] : []),
-    '',
-    'When you are done, report it with a2a_subtask_complete. Until then the task counts as open.',
-  ];
-  return lines.join('\n');
-}
-
-/** Where it works, and what it should know of that. */
-const place = ({ path, branch, notices }: Workspace): string[] => [
-  `You work in ${path}, on the branch ${branch}. Commit there; touch nothing outside.`,
-  ...notices.map((notice) => `Note: ${notice}`),
-];
 
 /** EXE3: whoever is resumed is first told which of its children are open and which have ended. */
 async function resumeNote(store: Store, task: Task): Promise<string> {

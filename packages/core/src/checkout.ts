@@ -10,6 +10,8 @@ import {
 import type { AgentLine } from './agent-line.ts';
 import { openWorkspace } from './checkouts.ts';
 import type { Context } from './context.ts';
+import { isIntegrator } from './integrator.ts';
+import type { Role } from './ports/agents.ts';
 import type { Executor } from './ports/executor.ts';
 import { NOTHING_FOUND, type Findings, type Workspace } from './ports/workspaces.ts';
 
@@ -40,7 +42,18 @@ export class Checkout {
     } finally {
       this.#opening = null;
     }
-    line.launch(executor, task, run, this.workspace);
+    try {
+      const role = await this.#roleOf(task);
+      line.launch(executor, task, run, { workspace: this.workspace, role });
+    } catch (error) {
+      line.cannot(`its definition cannot be read: ${sayWhy(error)}`);
+    }
+  }
+
+  /** Nobody has defined the one that integrates: it is no agent of a model. */
+  async #roleOf(task: Task): Promise<Role | null> {
+    const { agents } = this.#context;
+    return agents.role && !isIntegrator(task) ? agents.role(task) : null;
   }
 
   abort(why: string): void {

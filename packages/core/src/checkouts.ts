@@ -1,6 +1,6 @@
 import type { Run, RunId, Task, TaskId } from '@reveille/protocol';
 import type { Ports } from './context.ts';
-import { INTEGRATOR } from './integrator.ts';
+import { isIntegrator } from './integrator.ts';
 import {
   NOTHING_FOUND,
   type Left,
@@ -59,7 +59,7 @@ async function originOf({ store }: World, task: Task, branch: string | null): Pr
     const parent = owner?.task ? (await store.get('task', owner.task))?.doc : undefined;
     if (parent) return { kind: 'shared', with: parent };
   }
-  if (task.agent.backend === INTEGRATOR.backend) return { kind: 'integration', branch };
+  if (isIntegrator(task)) return { kind: 'integration', branch };
   if (task.checkpoint !== null) return { kind: 'checkpoint', commit: task.checkpoint };
   if (task.dependencies.length === 0) return { kind: 'base', branch };
   const made = await Promise.all(task.dependencies.map((id) => madeBy(store, id)));

@@ -1,8 +1,9 @@
 import type { Id, IdPrefix, SessionId } from '@reveille/protocol';
 import type { Awake } from './awake.ts';
+import type { Agents } from './ports/agents.ts';
 import type { Clock, Random } from './ports/clock.ts';
 import type { Dispatch } from './ports/dispatch.ts';
-import type { Agents, Executors } from './ports/executor.ts';
+import type { Executors } from './ports/executor.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspaces } from './ports/workspaces.ts';
 import type { Settings } from './settings.ts';

@@ -5,6 +5,7 @@ export { graphProblems, checkPlan } from './plan-rules.ts';
 export { OPERATIONS } from './orchestrator.ts';
 export { DEFAULTS, type Settings } from './settings.ts';
 export { mayMove } from './task-table.ts';
+export * from './ports/agents.ts';
 export * from './ports/clock.ts';
 export * from './ports/dispatch.ts';
 export * from './ports/executor.ts';

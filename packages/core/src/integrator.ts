@@ -1,4 +1,4 @@
-import type { AgentType } from '@reveille/protocol';
+import type { AgentType, Task } from '@reveille/protocol';
 
 /**
  * The integration of a plan is its last task (PLN6): it depends on everything, works in a checkout of its own, and is
@@ -6,3 +6,5 @@ import type { AgentType } from '@reveille/protocol';
  * shown like any other task, and a plan whose branches do not go together has not completed.
  */
 export const INTEGRATOR: AgentType = { backend: 'reveille', name: 'integrator' };
+
+export const isIntegrator = ({ agent }: Task): boolean => agent.backend === INTEGRATOR.backend;

@@ -9,7 +9,8 @@ import {
   type ParsedPlanInput,
   type PlanProblem,
 } from '@reveille/protocol';
-import type { Agents, Executors } from './ports/executor.ts';
+import type { Agents } from './ports/agents.ts';
+import type { Executors } from './ports/executor.ts';
 import type { Settings } from './settings.ts';
 
 export interface Known {

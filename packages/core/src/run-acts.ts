@@ -272,7 +272,7 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
   }
   const current =
     task.state === 'waiting' ? moveTask(tx, task, 'running', { why: 'nothing to wait for' }) : task;
-  if (context.agents.reportsByLastMessage?.(current.agent)) {
+  if (context.agents.reportsByLastMessage?.(current.agent, current.repository)) {
     const ending = {
       status: 'success',
       cause: 'last_message',

@@ -1,7 +1,7 @@
 import { isStoreError, type Message, type Run, type Task, type TaskId } from '@reveille/protocol';
 import { AgentLine } from './agent-line.ts';
 import { BlockedCalls } from './blocked-calls.ts';
-import { turnText } from './briefing.ts';
+import { deliveries, turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
 import { decide } from './decide.ts';
@@ -254,11 +254,12 @@ export class WorkerRun implements Taker {
 
   async #handOver(turn: OpenedTurn): Promise<void> {
     const held = this.#held;
-    const text = await turnText(this.#context.store, this.taskId, turn, this.#checkout.workspace);
-    if (!this.#working || !held) return;
-    const given = turn.messages.map((message): string => message.id);
-    if (turn.assignment) given.unshift(held.id);
-    this.line.beginTurn({ turn: turn.number, given, text });
+    if (!held) return;
+    const given = { run: held.id, workspace: this.#checkout.workspace };
+    const text = await turnText(this.#context, this.taskId, turn, given);
+    if (!this.#working) return;
+    const ids = [...(turn.assignment ? [held.id] : []), ...turn.messages.map((message) => message.id)];
+    this.line.beginTurn({ turn: turn.number, given: ids, text });
     this.#hooks.slotChanged();
   }
 
@@ -289,8 +290,7 @@ export class WorkerRun implements Taker {
     const { turn } = this.line;
     if (!messages || messages.length === 0 || turn === null) return;
     const { store } = this.#context;
-    const steered = { number: turn, assignment: false, resumed: false, messages };
-    const text = await turnText(store, this.taskId, steered, null);
+    const text = (await deliveries(store, messages)).map((delivery) => delivery.text).join('\n\n');
     // A report that came meanwhile took them itself: they are not given a second time.
     const rows = await Promise.all(messages.map(({ id }) => store.get('message', id)));
     const still = messages.filter(({ taken }, i) => rows[i]?.doc.taken?.id === taken?.id);

@@ -3,6 +3,7 @@ import {
   Engine,
   INTEGRATOR,
   NOTHING_FOUND,
+  type Agents,
   type Executor,
   type Settings,
   type Workspaces,
@@ -40,6 +41,8 @@ export interface WorldOptions {
   readonly agents?: readonly string[];
   /** Agents whose last message is their report. */
   readonly byLastMessage?: readonly string[];
+  /** What else is said of agents. */
+  readonly definitions?: Partial<Agents>;
   readonly chance?: () => number;
   readonly work?: (task: Task) => WorkProduct | null;
   /** Checkouts that do otherwise than the plain ones. */
@@ -250,6 +253,7 @@ export class World implements AsyncDisposable {
       agents: {
         names: () => options.agents ?? AGENTS,
         reportsByLastMessage: (agent) => options.byLastMessage?.includes(agent.name) ?? false,
+        ...options.definitions,
       },
       ...(this.#hasFiles ? { workspaces: { ...workspaces(options.work), ...options.workspaces } } : {}),
       settings: merged(options.settings ?? {}),

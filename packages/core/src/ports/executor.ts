@@ -1,4 +1,5 @@
 import type { AgentType, ErrorClass, RunId, SessionId, Task } from '@reveille/protocol';
+import type { Role } from './agents.ts';
 import type { Workspace } from './workspaces.ts';
 
 /** What is handed to an agent at the start of a turn. The ids are inside the text too, so that its history shows them. */
@@ -15,6 +16,8 @@ export interface StartSpec {
   readonly epoch: number;
   readonly session: SessionId;
   readonly agent: AgentType;
+  /** Who it is and what it may use; null or absent: whoever starts it knows. */
+  readonly role?: Role | null;
   /** Token of the agent's own session to go on with, if there is one. */
   readonly resume: string | null;
   /** Null: it has no files. */
@@ -113,13 +116,4 @@ export interface Executor {
 export interface Executors {
   backends(): readonly string[];
   get(backend: string): Executor | undefined;
-}
-
-/** The agent definitions that exist; core only asks by name. A repository may have its own. */
-export interface Agents {
-  names(repository?: string | null): readonly string[];
-  /** Looks a repository's own up, so that they are among its names. */
-  know?(repository: string): Promise<void>;
-  /** The agent's last message is its report: it cannot or need not call a tool for it (SUB6). */
-  reportsByLastMessage?(agent: AgentType): boolean;
 }

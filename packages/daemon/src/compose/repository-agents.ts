@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { catalogue, type AgentDefinition, type Catalogue } from '@reveille/agents';
-import type { Agents } from '@reveille/core';
-import type { AgentType } from '@reveille/protocol';
+import type { Agents, Assignment, Role } from '@reveille/core';
+import type { AgentType, Task } from '@reveille/protocol';
 import { findRepository, type Trust, type TrustItem } from '@reveille/worktrees';
 
 const keyOf = ({ name, content }: Pick<TrustItem, 'name' | 'content'>): string => `${name}\0${content}`;
@@ -62,12 +62,22 @@ export class RepositoryAgents implements Agents {
     return repository === null ? this.#everywhere : this.#open(repository).catalogue;
   }
 
-  definition(repository: string | null, agent: AgentType): AgentDefinition | undefined {
-    return this.in(repository).get(agent.name);
+  defined(name: string, repository: string | null): AgentDefinition | undefined {
+    return this.in(repository).get(name);
   }
 
-  reportsByLastMessage(agent: AgentType): boolean {
-    return this.#everywhere.reportsByLastMessage(agent);
+  reportsByLastMessage(agent: AgentType, repository: string | null): boolean {
+    return this.in(repository).reportsByLastMessage(agent);
+  }
+
+  /** An earlier life of the daemon may have known the repository, this one not yet. */
+  async role(task: Task): Promise<Role> {
+    if (task.repository !== null) await this.know(task.repository);
+    return this.in(task.repository).role(task);
+  }
+
+  briefing(assignment: Assignment): string {
+    return this.in(assignment.task.repository).briefing(assignment);
   }
 
   /** Called when the agents of any repository, or anybody's, have changed. */

@@ -1,0 +1,51 @@
+import type { Assignment, Role } from '@reveille/core';
+import type { Task } from '@reveille/protocol';
+import { briefing } from './briefing.ts';
+import type { AgentDefinition } from './definition.ts';
+import type { InstructionFile } from './instructions.ts';
+import type { Skill } from './skills.ts';
+import { systemPrompt } from './system-prompt.ts';
+import { TOOL_NAMES, allowedTools } from './tool-names.ts';
+
+/** What there is where the agent works. */
+export interface Surroundings {
+  /** Undefined: its file is gone, or is no longer trusted. */
+  readonly definition: AgentDefinition | undefined;
+  readonly instructions: readonly InstructionFile[];
+  readonly skills: readonly Skill[];
+}
+
+/** Whose definition is gone has what every worker needs, and changes nothing. */
+export function roleOf({ definition, instructions, skills }: Surroundings, { model }: Task): Role {
+  const { tools, deniedTools, readOnly } = definition ?? { tools: [], deniedTools: [], readOnly: true };
+  const loads = allowedTools({ tools, deniedTools }, ['load_skill']).length > 0;
+  const prompt = systemPrompt({
+    definition: definition ?? { instructions: GONE },
+    instructions,
+    skills: loads ? skills : [],
+  });
+  return { systemPrompt: prompt, tools, deniedTools, readOnly, model };
+}
+
+const GONE = 'The file that says who you are is gone. Do what your task says as far as you can by reading.';
+
+/** What a worker is told with its first turn. */
+export function briefingOf(
+  definition: AgentDefinition | undefined,
+  others: readonly AgentDefinition[],
+  { task, workspace, ...rest }: Assignment,
+): string {
+  const { delegatesTo = null, tools = [], deniedTools = [], readOnly = true } = definition ?? {};
+  const specialists = others.filter(
+    ({ name, suggested }) => suggested && name !== task.agent.name && (delegatesTo?.includes(name) ?? true),
+  );
+  return briefing({
+    ...rest,
+    task,
+    worktree: workspace && { ...workspace, readOnly, shared: task.isolation === 'shared' },
+    tools: allowedTools({ tools, deniedTools }, TOOL_NAMES),
+    reportsByLastMessage: definition?.reportsByLastMessage ?? false,
+    specialists,
+    hasOwnGuidance: (definition?.delegation ?? '') !== '',
+  });
+}

@@ -1,0 +1,98 @@
+import type { Assignment } from '@reveille/core';
+import type { Task } from '@reveille/protocol';
+import { expect, test } from 'vitest';
+import { place, simple } from './place.ts';
+
+const task = (name: string, more: Partial<Task> = {}): Task =>
+  ({
+    id: 'task_1',
+    name: 'work',
+    prompt: 'the prompt',
+    agent: { backend: 'scripted', name },
+    model: null,
+    expectedOutput: null,
+    resultSchema: null,
+    targetFiles: [],
+    review: 'none',
+    isolation: 'own',
+    ...more,
+    // Only what is read of a task is written here.
+  }) as Task;
+
+const assignment = (name: string): Assignment => ({
+  task: task(name),
+  run: 'run_1',
+  plan: null,
+  parent: { kind: 'chat', name: 'mine' },
+  workspace: { path: '/w', branch: 'b', environment: {}, notices: [] },
+});
+
+test('[AGT5.10] the definition, the instructions on the way to its files, and the skills it can load', async () => {
+  using at = place();
+  at.write('repository/AGENTS.md', 'Use tabs.');
+  at.write('repository/src/AGENTS.md', 'Use spaces.');
+  at.write('repository/.claude/skills/pdf/SKILL.md', '---', 'name: pdf', 'description: Fills forms.', '---');
+  const role = await at.agents.role(task('coder', { targetFiles: ['src/a.ts'], model: 'large' }));
+  for (const words of [
+    at.agents.get('coder')?.instructions ?? '?',
+    'Use tabs.',
+    'Use spaces.',
+    '- pdf: Fills',
+  ])
+    expect(role.systemPrompt).toContain(words);
+  expect(role).toMatchObject({ readOnly: false, model: 'large', tools: at.agents.get('coder')?.tools });
+  expect((await at.agents.role(task('coder'))).systemPrompt).not.toContain('Use spaces.');
+});
+
+test('[AGT5.10] whoever cannot load a skill is told of none', async () => {
+  using at = place();
+  at.write('repository/.claude/skills/pdf/SKILL.md', '---', 'name: pdf', 'description: Fills forms.', '---');
+  at.write(
+    'repository/.claude/agents/plain.md',
+    '---',
+    'name: plain',
+    'description: Reads.',
+    'tools: Read',
+    '---',
+    'x',
+  );
+  const role = await at.agents.role(task('plain'));
+  expect(role).toMatchObject({ tools: ['read_file'], readOnly: true });
+  expect(role.systemPrompt).toBe('x');
+});
+
+test('[AGT5.10] a definition that is gone leaves nothing to write with', async () => {
+  using at = place();
+  at.write('repository/AGENTS.md', 'Use tabs.');
+  const role = await at.agents.role(task('nobody'));
+  expect(role).toMatchObject({ tools: [], deniedTools: [], readOnly: true });
+  expect(role.systemPrompt).toContain('Use tabs.');
+  expect(at.agents.briefing(assignment('nobody'))).toContain('the prompt');
+});
+
+test('[AGT8.1] a worker hears of the tools and of the specialists that its definition has', () => {
+  using at = place();
+  const told = at.agents.briefing(assignment('coder'));
+  for (const words of ['the prompt', 'run_1', '"/w"', '- @reviewer: ', 'a2a_subtask_complete'])
+    expect(told).toContain(words);
+  expect(told).not.toContain('- @coder: ');
+  expect(at.agents.briefing(assignment('reviewer'))).toContain('You may read and not write');
+});
+
+test('[AGT8.2] of no specialist that it may not hand work to', () => {
+  using at = place();
+  at.write(
+    'repository/.github/agents/lead.agent.md',
+    '---',
+    'name: lead',
+    'description: Leads.',
+    'agents: [tester]',
+    '---',
+    'x',
+  );
+  at.write('repository/.github/agents/one.agent.md', ...simple('one'));
+  const told = at.agents.briefing(assignment('lead'));
+  expect(told).toContain('- @tester: ');
+  expect(told).not.toContain('- @reviewer: ');
+  expect(told).not.toContain('- @one: ');
+});
