@@ -31,6 +31,7 @@ export class AgentLine {
   readonly #poke: () => void;
   #agent: Agent | null = null;
   #open = true;
+  #steerMs = STEER_MS;
   /** The number of the open turn. */
   turn: number | null = null;
   /** Messages in its hands (and its task, by the id of the run) that no sign of life has followed yet. */
@@ -66,6 +67,7 @@ export class AgentLine {
       const { id, epoch, session, resume } = run;
       const report = (event: ExecutorEvent): void => this.#hear(event);
       const spec = { task, run: id, epoch, session, agent: task.agent, resume, ...given, report };
+      this.#steerMs = executor.steerMs ?? STEER_MS;
       this.#agent = executor.start(spec);
     } catch (error) {
       this.cannot(`could not be started: ${String(error)}`);
@@ -193,7 +195,7 @@ export class AgentLine {
       if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));
       this.#poke();
     };
-    this.#giveUpSteering = this.#context.clock.after(STEER_MS, () => settled('silent'));
+    this.#giveUpSteering = this.#context.clock.after(this.#steerMs, () => settled('silent'));
     const agent = this.#agent;
     if (agent) agent.steer(input).then(settled, () => settled('refused'));
     else settled('refused');

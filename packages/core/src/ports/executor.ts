@@ -107,6 +107,8 @@ export interface Agent {
 export interface Executor {
   readonly steers: boolean;
   readonly capabilities?: Capabilities;
+  /** How long mail may wait for a pause of the turn before nobody knows whether it was taken; ten seconds unless told. */
+  readonly steerMs?: number;
   start(spec: StartSpec): Agent;
   /** Ends what an earlier life left running under this identity. Resolves when nothing of it lives. */
   reap(identity: string): Promise<void>;

@@ -1,0 +1,291 @@
+import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
+import { AgentProcess, type Launch } from '../acp/process.ts';
+import type { Ledger } from '../acp/ledger.ts';
+import { faultOf, type Fault } from './faults.ts';
+import { Guard } from './guard.ts';
+import { idsIn } from './history.ts';
+import type { House } from './house.ts';
+import { Inbox } from './inbox.ts';
+import type { ClaudeMessage, ClaudeQuery, ClaudeSdk } from './sdk.ts';
+import { readToken, writeToken, type ResumeToken } from './token.ts';
+import { claudeTools } from './tools.ts';
+import { Meter, Translator } from './translate.ts';
+
+export interface ClaudeWorld {
+  /** Null: it is not installed. */
+  readonly sdk: () => Promise<ClaudeSdk | null>;
+  /** What to do where it is not. */
+  readonly install: string;
+  readonly program: string;
+  readonly house: House;
+  readonly ledger: Ledger;
+  /** Where the agent keeps its sessions. */
+  readonly transcripts: string;
+}
+
+interface OpenTurn {
+  readonly number: number;
+  words: string;
+  /** The error that its last message carried. */
+  error: string | null;
+  interrupted: boolean;
+}
+
+interface Offer {
+  readonly text: string;
+  readonly settle: (answer: 'taken' | 'refused') => void;
+}
+
+/** One Claude Code session, through its SDK. */
+export class ClaudeAgent implements Agent {
+  readonly name: string;
+  readonly #spec: StartSpec;
+  readonly #world: ClaudeWorld;
+  readonly #inbox = new Inbox();
+  readonly #abort = new AbortController();
+  readonly #translator = new Translator();
+  readonly #meter: Meter;
+  readonly #resumed: ResumeToken | null;
+  #session: string | null;
+  #process: AgentProcess | null = null;
+  #query: ClaudeQuery | null = null;
+  #turn: OpenTurn | null = null;
+  #offer: Offer | null = null;
+  #stopping = false;
+  #results = 0;
+  readonly #over: Promise<void>;
+
+  constructor(spec: StartSpec, world: ClaudeWorld) {
+    this.#spec = spec;
+    this.#world = world;
+    this.name = `claude-${spec.run}-${spec.epoch}`;
+    this.#resumed = readToken(spec.resume);
+    this.#session = this.#resumed?.session ?? null;
+    this.#meter = new Meter(this.#resumed ?? { tokens: 0, usd: 0 });
+    spec.report({ type: 'started', identity: this.name, resume: spec.resume });
+    this.#over = this.#live();
+  }
+
+  turn(input: TurnInput): void {
+    this.#turn = { number: input.turn, words: '', error: null, interrupted: false };
+    this.#say({ type: 'turn_started', turn: input.turn });
+    this.#inbox.push(input.text);
+  }
+
+  /** It is kept here until the agent pauses: what the agent's own queue holds is lost with the agent. */
+  steer(input: TurnInput): Promise<'taken' | 'refused'> {
+    if (!this.#turn || this.#stopping || this.#offer) return Promise.resolve('refused');
+    return new Promise((resolve) => {
+      this.#offer = { text: input.text, settle: resolve };
+    });
+  }
+
+  interrupt(): void {
+    if (!this.#turn || this.#turn.interrupted) return;
+    this.#turn.interrupted = true;
+    this.#query?.interrupt().catch(() => undefined);
+  }
+
+  async seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    const session = this.#resumed?.session;
+    const found = session === undefined ? null : await idsIn(this.#world.transcripts, session, ids);
+    return new Map(ids.map((id) => [id, found === null ? 'unknown' : found.has(id) ? 'yes' : 'no']));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#refuse();
+    this.#inbox.end();
+    await this.#process?.end();
+    this.#abort.abort();
+    await this.#over;
+  }
+
+  async #live(): Promise<void> {
+    let detail = 'its session ended';
+    try {
+      await this.#converse();
+    } catch (error) {
+      detail = this.#lastWords(error);
+      this.#fail({ class: 'crash', message: detail });
+    }
+    this.#refuse();
+    await this.#process?.end();
+    this.#world.ledger.forget(this.name);
+    this.#say({ type: 'exited', detail });
+  }
+
+  async #converse(): Promise<void> {
+    const { sdk, house, program, install } = this.#world;
+    const cwd = house.folder(this.#spec);
+    if (cwd === null) return this.#fail({ class: 'invalid', message: 'it has no files to work in' });
+    const loaded = await sdk();
+    if (!loaded) return this.#fail({ class: 'invalid', message: `its SDK is not installed. ${install}` });
+    const launch = await house.launch(this.#spec, program);
+    try {
+      if (this.#stopping) return;
+      const options = this.#options(cwd, launch);
+      const query = (this.#query = loaded.query({ prompt: this.#inbox, options }));
+      for await (const message of query) this.#hear(message);
+    } finally {
+      // Its process sees to it, if there was one.
+      if (!this.#process) await launch.dispose();
+    }
+  }
+
+  #start(launch: Launch, { args, env }: SpawnRequest): AgentProcess {
+    const known = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const held = new AgentProcess(this.name, {
+      ...launch,
+      argv: [...launch.argv, ...args],
+      env: { ...Object.fromEntries(known), ...launch.env },
+    });
+    this.#process = held;
+    if (held.pid !== undefined) this.#world.ledger.record(this.name, held.pid);
+    return held;
+  }
+
+  #options(cwd: string, launch: Launch): Record<string, unknown> {
+    const { house } = this.#world;
+    const role = this.#spec.role ?? null;
+    const { url, token } = house.tools(this.#spec);
+    const guard = new Guard(this.#spec, house, (event) => this.#say(event));
+    const headers = { authorization: `Bearer ${token}` };
+    return {
+      cwd,
+      // Whether and when to try again is decided where every backend's errors are known.
+      env: { ...launch.env, CLAUDE_CODE_MAX_RETRIES: '2' },
+      abortController: this.#abort,
+      pathToClaudeCodeExecutable: this.#world.program,
+      spawnClaudeCodeProcess: (given: SpawnRequest) => asSpawned(this.#start(launch, given)),
+      systemPrompt: { type: 'preset', preset: 'claude_code', append: role?.systemPrompt ?? '' },
+      ...(role?.model ? { model: role.model } : {}),
+      ...(this.#resumed ? { resume: this.#resumed.session } : {}),
+      permissionMode: 'default',
+      // What the repository says to load is not loaded behind the person's back.
+      settingSources: [],
+      strictMcpConfig: true,
+      ...claudeTools(role),
+      mcpServers: { reveille: { type: 'http', url, headers, alwaysLoad: true } },
+      canUseTool: guard.canUseTool,
+      hooks: {
+        PreToolUse: [{ hooks: [guard.before] }],
+        PostToolUse: [{ hooks: [() => this.#pause('PostToolUse')] }],
+        Stop: [{ hooks: [() => this.#pause('Stop')] }],
+      },
+    };
+  }
+
+  /** The agent is between two steps: what waits for it is given to it now. */
+  async #pause(event: 'PostToolUse' | 'Stop'): Promise<Record<string, unknown>> {
+    const offer = this.#offer;
+    this.#offer = null;
+    if (!offer) return {};
+    // What it said before this has been heard when it counts as having the mail.
+    setImmediate(() => offer.settle('taken'));
+    if (event === 'Stop') return { decision: 'block', reason: offer.text };
+    return { hookSpecificOutput: { hookEventName: event, additionalContext: offer.text } };
+  }
+
+  #hear(message: ClaudeMessage): void {
+    if (message.type === 'system' && message.subtype === 'init' && message.session_id)
+      return this.#opened(message.session_id);
+    if (message.type === 'result') return this.#ended(message);
+    if (message.subtype === 'api_retry' && message.error) return this.#retries(message, message.error);
+    if (message.type === 'assistant' && message.error && this.#turn) this.#turn.error = message.error;
+    for (const event of this.#translator.events(message)) {
+      if (event.type === 'output' && this.#turn) this.#turn.words = event.text;
+      this.#say(event);
+    }
+  }
+
+  /** It would try for minutes what no try can mend. */
+  #retries(message: ClaudeMessage, named: string): void {
+    this.#say({ type: 'sign' });
+    const fault = faultOf({ ...message, result: `the model refused: ${named}` }, named);
+    if (fault.class === 'auth' || fault.class === 'invalid') this.#fail(fault);
+  }
+
+  #opened(session: string): void {
+    if (this.#session === session) return this.#say({ type: 'sign' });
+    this.#session = session;
+    this.#keep();
+  }
+
+  /** So that a later life can go on with it. */
+  #keep(): void {
+    if (this.#session === null) return;
+    const resume = writeToken({ session: this.#session, ...this.#meter.sums });
+    this.#say({ type: 'started', identity: this.name, resume });
+  }
+
+  #ended(result: ClaudeMessage): void {
+    const usage = this.#meter.read(`${this.name}/${this.#results++}`, result);
+    if (usage) this.#say(usage);
+    if (usage) this.#keep();
+    const turn = this.#turn;
+    // Words that it had queued itself make another turn of its own, which is still ours.
+    if (!turn || (result.queued_turn_count ?? 0) > 0) return;
+    this.#turn = null;
+    this.#refuse();
+    if (result.is_error && !turn.interrupted) return this.#fail(faultOf(result, turn.error));
+    const lastWords = result.result ?? turn.words;
+    this.#say({ type: 'turn_ended', turn: turn.number, lastWords, interrupted: turn.interrupted });
+  }
+
+  #refuse(): void {
+    this.#offer?.settle('refused');
+    this.#offer = null;
+  }
+
+  #fail(fault: Fault): void {
+    if (!this.#stopping) this.#say({ type: 'failed', ...fault });
+  }
+
+  #say(event: ExecutorEvent): void {
+    this.#spec.report(event);
+  }
+
+  #lastWords(error: unknown): string {
+    const words = this.#process?.errors.text.trim();
+    const said = error instanceof Error ? error.message : String(error);
+    return words ? `${said}: ${words}` : said;
+  }
+}
+
+interface SpawnRequest {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Record<string, string | undefined>;
+}
+
+/** A process of ours, as the SDK holds one. */
+function asSpawned(held: AgentProcess): unknown {
+  let code: number | null = null;
+  let killed = false;
+  const listeners = (event: string, listener: (...given: unknown[]) => void): void => {
+    void held.exited.then((exit) => {
+      code = exit.code;
+      if (event === 'error' && exit.error) listener(exit.error);
+      if (event === 'exit' && !exit.error) listener(exit.code, exit.signal);
+    });
+  };
+  return {
+    stdin: held.input,
+    stdout: held.output,
+    get killed() {
+      return killed;
+    },
+    get exitCode() {
+      return code;
+    },
+    kill: () => {
+      killed = true;
+      void held.end();
+      return true;
+    },
+    on: listeners,
+    once: listeners,
+    off: () => undefined,
+  };
+}

@@ -1,0 +1,52 @@
+import type { ErrorClass } from '@reveille/protocol';
+import type { ClaudeMessage } from './sdk.ts';
+
+/** The kinds of errors of its model, as the agent names them. */
+const CLASSES: Readonly<Record<string, ErrorClass>> = {
+  authentication_failed: 'auth',
+  oauth_org_not_allowed: 'auth',
+  account_on_hold: 'auth',
+  verification_required: 'auth',
+  cloud_credential_error: 'auth',
+  billing_error: 'limit',
+  rate_limit: 'rate_limit',
+  overloaded: 'overload',
+  server_error: 'overload',
+  invalid_request: 'invalid',
+  model_not_found: 'invalid',
+  max_output_tokens: 'limit',
+};
+
+/** What to do about it, where somebody can. */
+const ADVICE: Partial<Record<ErrorClass, string>> = {
+  auth: 'Log in with `claude` in a terminal, or set ANTHROPIC_API_KEY for the daemon.',
+  network: 'Is the endpoint (ANTHROPIC_BASE_URL) reachable from here?',
+};
+
+export interface Fault {
+  readonly class: ErrorClass;
+  readonly message: string;
+}
+
+/** Why a turn ended badly. `named` is the error that its last message carried. */
+export function faultOf(result: ClaudeMessage, named: string | null): Fault {
+  const said = result.errors?.join('; ') || result.result || 'the agent did not say why';
+  const kind = classOf(result, named, said);
+  const advice = ADVICE[kind];
+  return { class: kind, message: advice ? `${said}. ${advice}` : said };
+}
+
+function classOf(
+  { api_error_status: status }: ClaudeMessage,
+  named: string | null,
+  said: string,
+): ErrorClass {
+  const known = named === null ? undefined : CLASSES[named];
+  if (known) return known;
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 429) return 'rate_limit';
+  if (typeof status === 'number' && status >= 500) return 'overload';
+  if (typeof status === 'number' && status >= 400) return 'invalid';
+  if (/connect|ECONN|ENOTFOUND|fetch failed|network|timed? ?out/i.test(said)) return 'network';
+  return 'unknown';
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import type { ExecutorEvent, Usage } from '@reveille/core';
+import type { Block, ClaudeMessage, ModelUsage } from './sdk.ts';
+
+const LONGEST = 20_000;
+const REMEMBERED = 500;
+const TOUCHING = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
+
+/** What the messages of one agent say, in the words of every backend. It only remembers which results it has seen. */
+export class Translator {
+  readonly #results = new Set<string>();
+  /** Which file a call would change. */
+  readonly #touching = new Map<string, string>();
+
+  /** Of a message of the agent itself; those of others that it started are signs of life. */
+  events(message: ClaudeMessage): ExecutorEvent[] {
+    const content = message.message?.content;
+    if (message.parent_tool_use_id || content === undefined || typeof content === 'string')
+      return [{ type: 'sign' }];
+    if (message.type === 'assistant') return content.flatMap((block) => this.#said(block));
+    if (message.type === 'user') return content.flatMap((block) => this.#ended(block));
+    return [{ type: 'sign' }];
+  }
+
+  /** News is what no call before brought: an agent that gets the same again and again goes in a circle. */
+  #ended(block: Block): ExecutorEvent[] {
+    const { tool_use_id: id, is_error: failed = false, content } = block;
+    if (block.type !== 'tool_result' || id === undefined) return [];
+    const digest = digestOf(content);
+    const news = !this.#results.has(digest);
+    this.#results.add(digest);
+    const oldest = this.#results.size > REMEMBERED ? this.#results.values().next().value : undefined;
+    if (oldest !== undefined) this.#results.delete(oldest);
+    const path = this.#touching.get(id);
+    this.#touching.delete(id);
+    const end: ExecutorEvent = { type: 'tool_end', id, failed, news };
+    return path === undefined || failed ? [end] : [end, { type: 'file_touched', path }];
+  }
+
+  #said(block: Block): ExecutorEvent[] {
+    const { type, id, name, input } = block;
+    if (type === 'text') return [{ type: 'output', text: (block.text ?? '').slice(0, LONGEST) }];
+    if (type === 'thinking') return [{ type: 'thought', text: (block.thinking ?? '').slice(0, LONGEST) }];
+    if (type !== 'tool_use' || id === undefined || name === undefined) return [{ type: 'sign' }];
+    const path = TOUCHING.has(name) ? pathOf(input) : null;
+    if (path !== null) this.#touching.set(id, path);
+    return [{ type: 'tool_call', id, name: plainName(name), digest: digestOf(input) }];
+  }
+}
+
+/** A tool of ours has the name that it has everywhere. */
+export const plainName = (name: string): string => name.replace(/^mcp__reveille__/, '');
+
+export function pathOf(input: unknown): string | null {
+  if (typeof input !== 'object' || input === null) return null;
+  for (const key of ['file_path', 'notebook_path', 'path']) {
+    const value = (input as Record<string, unknown>)[key];
+    if (typeof value === 'string') return value;
+  }
+  return null;
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('base64url')
+    .slice(0, 16);
+}
+
+/** What is reported is a sum that grows, over resumed lives too: what was added since the last time is what a turn took. */
+export class Meter {
+  #sums: Sums;
+
+  constructor(sums: Sums) {
+    this.#sums = sums;
+  }
+
+  get sums(): Sums {
+    return this.#sums;
+  }
+
+  read(id: string, { modelUsage = {}, total_cost_usd: usd = 0 }: ClaudeMessage): Usage | null {
+    const tokens = Object.values(modelUsage).reduce((sum, usage) => sum + all(usage), 0);
+    const used = { tokens: tokens - this.#sums.tokens, usd: usd - this.#sums.usd };
+    // An agent that failed at its start says that it used nothing; one that forgot begins again.
+    if (tokens === 0) return null;
+    this.#sums = { tokens, usd };
+    if (used.tokens < 0) return { type: 'usage', id, tokens, usd };
+    return used.tokens === 0 ? null : { type: 'usage', id, tokens: used.tokens, usd: Math.max(0, used.usd) };
+  }
+}
+
+export interface Sums {
+  readonly tokens: number;
+  readonly usd: number;
+}
+
+const all = (usage: ModelUsage): number =>
+  usage.inputTokens + usage.outputTokens + usage.cacheReadInputTokens + usage.cacheCreationInputTokens;

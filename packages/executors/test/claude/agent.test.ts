@@ -1,0 +1,283 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutorEvent, StartSpec } from '@reveille/core';
+import { describe, expect, test } from 'vitest';
+import { Ledger } from '../../src/acp/ledger.ts';
+import type { ClaudeWorld } from '../../src/claude/agent.ts';
+import { claudeExecutor } from '../../src/claude/executor.ts';
+import type { House } from '../../src/claude/house.ts';
+import type { ClaudeMessage, ClaudeSdk } from '../../src/claude/sdk.ts';
+
+type Hook = (input: unknown) => Promise<Record<string, unknown>>;
+
+/** What the SDK was given, as one who plays it needs it. */
+interface Given {
+  readonly options: Record<string, unknown>;
+  hook(name: string, input?: unknown): Promise<Record<string, unknown>>;
+  may(tool: string, input: Record<string, unknown>): Promise<unknown>;
+}
+
+type Play = (text: string, given: Given) => AsyncGenerator<ClaudeMessage>;
+
+const INIT: ClaudeMessage = { type: 'system', subtype: 'init', session_id: 'session-1' };
+const done = (result: string): ClaudeMessage => ({ type: 'result', subtype: 'success', result });
+const says = (text: string): ClaudeMessage => ({
+  type: 'assistant',
+  message: { content: [{ type: 'text', text }] },
+});
+
+/** Stands where the vendor's SDK would, and does for each word of ours what the test says. */
+function standIn(play: Play): ClaudeSdk {
+  return {
+    query: ({ prompt, options }) => {
+      const hooks = options['hooks'] as Record<string, [{ hooks: [Hook] }]>;
+      const permit = options['canUseTool'] as (...given: unknown[]) => Promise<unknown>;
+      const given: Given = {
+        options,
+        hook: (name, input = {}) => hooks[name]![0].hooks[0](input),
+        may: (tool, input) => permit(tool, input, { signal: new AbortController().signal, toolUseID: 't' }),
+      };
+      let interrupted: () => void = () => undefined;
+      async function* conversation(): AsyncGenerator<ClaudeMessage> {
+        for await (const { message } of prompt) {
+          yield INIT;
+          const stopped = new Promise<ClaudeMessage>((resolve) => {
+            interrupted = () =>
+              resolve({ type: 'result', subtype: 'error_during_execution', is_error: true });
+          });
+          const playing = play(message.content, given);
+          while (true) {
+            const next = await Promise.race([
+              playing.next(),
+              stopped.then((value) => ({ value, done: false })),
+            ]);
+            if (next.done) break;
+            yield next.value as ClaudeMessage;
+            if ((next.value as ClaudeMessage).type === 'result') break;
+          }
+        }
+      }
+      return Object.assign(conversation(), { interrupt: async () => interrupted() });
+    },
+  };
+}
+
+class Rig implements AsyncDisposable {
+  readonly events: ExecutorEvent[] = [];
+  readonly #folder = mkdtempSync(join(tmpdir(), 'reveille-claude-'));
+  readonly #waiting = new Set<() => void>();
+  readonly agent;
+  disposed = 0;
+
+  constructor(play: Play | null, house: Partial<House> = {}, spec: Partial<StartSpec> = {}) {
+    const world: ClaudeWorld = {
+      sdk: async () => (play ? standIn(play) : null),
+      install: 'Install it.',
+      program: '/none/claude',
+      transcripts: this.#folder,
+      ledger: new Ledger(this.#folder, () => null),
+      house: {
+        folder: () => '/w',
+        launch: async () => ({
+          argv: ['/none/claude'],
+          env: {},
+          cwd: '/',
+          confined: false,
+          dispose: async () => void this.disposed++,
+        }),
+        tools: () => ({ url: 'http://127.0.0.1:1/mcp', token: 'secret' }),
+        refuses: (_, path) => (path.startsWith('/w/') ? null : `${path} is outside of your worktree`),
+        permit: async (_, { input }) =>
+          JSON.stringify(input).includes('rm') ? { granted: false, why: 'no' } : { granted: true },
+        ...house,
+      },
+    };
+    // Only what the executor reads of it.
+    const given = { run: 'run_1', epoch: 1, resume: null, role: null, ...spec } as StartSpec;
+    this.agent = claudeExecutor(world).start({
+      ...given,
+      report: (event) => {
+        this.events.push(event);
+        for (const look of this.#waiting) look();
+      },
+    });
+  }
+
+  turn(number: number, text: string): void {
+    this.agent.turn({ turn: number, given: [], text });
+  }
+
+  until<T extends ExecutorEvent['type']>(type: T): Promise<Extract<ExecutorEvent, { type: T }>> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const found = this.events.findLast((event) => event.type === type);
+        if (!found) return;
+        this.#waiting.delete(look);
+        resolve(found as Extract<ExecutorEvent, { type: T }>);
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.agent.stop('the test is over');
+    rmSync(this.#folder, { recursive: true });
+    expect(this.events.at(-1)?.type).toBe('exited');
+    expect(this.disposed).toBeLessThanOrEqual(1);
+  }
+}
+
+describe('a turn', () => {
+  test('[EXE6.4] begins with its text and ends with its last words; what can be resumed is said', async () => {
+    await using rig = new Rig(async function* (text) {
+      yield says(`You said ${text}.`);
+      yield done('All is done.');
+    });
+    rig.turn(1, 'hello');
+    expect(await rig.until('turn_ended')).toMatchObject({ turn: 1, lastWords: 'All is done.' });
+    expect(rig.events).toContainEqual({ type: 'output', text: 'You said hello.' });
+    const [first, second] = rig.events.filter(({ type }) => type === 'started');
+    expect(first).toMatchObject({ identity: 'claude-run_1-1', resume: null });
+    expect(second).toMatchObject({ resume: expect.stringContaining('session-1') });
+  });
+
+  test('[EXE6.5] an interrupt ends it and keeps the agent', async () => {
+    await using rig = new Rig(async function* (text) {
+      if (text === 'two') return yield done('again');
+      yield says('I work.');
+      await new Promise(() => undefined);
+    });
+    rig.turn(1, 'one');
+    await rig.until('output');
+    rig.agent.interrupt();
+    expect(await rig.until('turn_ended')).toMatchObject({ turn: 1, interrupted: true });
+    rig.events.length = 0;
+    rig.turn(2, 'two');
+    expect(await rig.until('turn_ended')).toMatchObject({ turn: 2, lastWords: 'again', interrupted: false });
+  });
+
+  test('[EXE6.2] that failed says how; what no try can mend is not tried for minutes', async () => {
+    await using rig = new Rig(async function* () {
+      yield { type: 'result', is_error: true, api_error_status: 529, result: 'at capacity' };
+    });
+    rig.turn(1, 'go');
+    expect(await rig.until('failed')).toMatchObject({ class: 'overload', message: 'at capacity' });
+    await using wrong = new Rig(async function* () {
+      yield { type: 'system', subtype: 'api_retry', error: 'authentication_failed' };
+      await new Promise(() => undefined);
+    });
+    wrong.turn(1, 'go');
+    expect(await wrong.until('failed')).toMatchObject({
+      class: 'auth',
+      message: expect.stringContaining('Log in'),
+    });
+    wrong.agent.interrupt();
+  });
+
+  test('[EXE2.11] where the SDK is missing the agent fails with what to do, and leaves nothing', async () => {
+    await using rig = new Rig(null);
+    expect(await rig.until('failed')).toMatchObject({
+      class: 'invalid',
+      message: expect.stringContaining('Install it.'),
+    });
+  });
+});
+
+describe('mail in the middle of a turn', () => {
+  test('[EXE6.6] is given at the next pause, and counts as taken no sooner', async () => {
+    let pause: () => void = () => undefined;
+    const paused = new Promise<void>((resolve) => (pause = resolve));
+    const heard: unknown[] = [];
+    await using rig = new Rig(async function* (_, given) {
+      yield says('I work.');
+      await paused;
+      heard.push(await given.hook('PostToolUse'), await given.hook('PostToolUse'));
+      yield done('done');
+    });
+    rig.turn(1, 'go');
+    await rig.until('output');
+    let answer = 'none';
+    const steering = rig.agent.steer({ turn: 1, given: [], text: 'mail' }).then((said) => (answer = said));
+    expect(await rig.agent.steer({ turn: 1, given: [], text: 'more' })).toBe('refused');
+    expect(answer).toBe('none');
+    pause();
+    await steering;
+    expect(answer).toBe('taken');
+    await rig.until('turn_ended');
+    expect(heard).toEqual([
+      { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: 'mail' } },
+      {},
+    ]);
+  });
+
+  test('[EXE6.6] keeps an agent that would stop; after the end nothing is taken', async () => {
+    let go: () => void = () => undefined;
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    let said: unknown;
+    await using rig = new Rig(async function* (_, given) {
+      yield says('I work.');
+      await gone;
+      said = await given.hook('Stop');
+      yield done('done');
+    });
+    rig.turn(1, 'go');
+    await rig.until('output');
+    const steering = rig.agent.steer({ turn: 1, given: [], text: 'mail' });
+    go();
+    expect(await steering).toBe('taken');
+    expect(said).toEqual({ decision: 'block', reason: 'mail' });
+    await rig.until('turn_ended');
+    expect(await rig.agent.steer({ turn: 1, given: [], text: 'late' })).toBe('refused');
+  });
+
+  test('[EXE6.6] is refused if the turn ends without a pause', async () => {
+    let go: () => void = () => undefined;
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    await using rig = new Rig(async function* () {
+      yield says('I work.');
+      await gone;
+      yield done('done');
+    });
+    rig.turn(1, 'go');
+    await rig.until('output');
+    const steering = rig.agent.steer({ turn: 1, given: [], text: 'mail' });
+    go();
+    expect(await steering).toBe('refused');
+  });
+});
+
+test('[EXE6.7] paths and permission are asked for before anything is done', async () => {
+  const answers: unknown[] = [];
+  await using rig = new Rig(async function* (_, given) {
+    const before = (file_path: string) =>
+      given.hook('PreToolUse', { tool_name: 'Write', tool_input: { file_path } });
+    answers.push(await before('/w/a'), await before('/etc/passwd'));
+    answers.push(await given.may('Bash', { command: 'ls' }), await given.may('Bash', { command: 'rm x' }));
+    answers.push(await given.may('Read', { file_path: '/etc/passwd' }));
+    yield done('done');
+  });
+  rig.turn(1, 'go');
+  await rig.until('turn_ended');
+  const outside = '/etc/passwd is outside of your worktree';
+  expect(answers).toEqual([
+    {},
+    {
+      hookSpecificOutput: {
+        hookEventName: 'PreToolUse',
+        permissionDecision: 'deny',
+        permissionDecisionReason: outside,
+      },
+    },
+    { behavior: 'allow', updatedInput: { command: 'ls' } },
+    { behavior: 'deny', message: 'no' },
+    { behavior: 'deny', message: outside },
+  ]);
+  expect(rig.events.filter(({ type }) => type.startsWith('permission'))).toMatchObject([
+    { type: 'permission_asked' },
+    { type: 'permission_settled', granted: true },
+    { type: 'permission_asked' },
+    { type: 'permission_settled', granted: false },
+  ]);
+});

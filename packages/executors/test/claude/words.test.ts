@@ -1,0 +1,143 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { faultOf } from '../../src/claude/faults.ts';
+import { idsIn } from '../../src/claude/history.ts';
+import { Inbox } from '../../src/claude/inbox.ts';
+import { sdkFile } from '../../src/claude/sdk.ts';
+import { readToken, writeToken } from '../../src/claude/token.ts';
+import { claudeTools } from '../../src/claude/tools.ts';
+import { Meter, Translator } from '../../src/claude/translate.ts';
+
+const ROLE = { systemPrompt: '', tools: ['*'], deniedTools: [], readOnly: false, model: null };
+
+describe('what Claude Code says, in the words of every backend', () => {
+  test('[EXE6.1] text, thought, call and end; a file is touched when its call went well', () => {
+    const words = new Translator();
+    const content = [
+      { type: 'thinking', thinking: 'hm' },
+      { type: 'text', text: 'I write.' },
+      { type: 'tool_use', id: 't1', name: 'Write', input: { file_path: '/w/a' } },
+      { type: 'tool_use', id: 't2', name: 'Edit', input: { file_path: '/w/b' } },
+      { type: 'tool_use', id: 't3', name: 'mcp__reveille__a2a_spawn_subtask', input: {} },
+    ];
+    expect(words.events({ type: 'assistant', message: { content } })).toMatchObject([
+      { type: 'thought', text: 'hm' },
+      { type: 'output', text: 'I write.' },
+      { type: 'tool_call', id: 't1', name: 'Write' },
+      { type: 'tool_call', id: 't2', name: 'Edit' },
+      { type: 'tool_call', id: 't3', name: 'a2a_spawn_subtask' },
+    ]);
+    const results = [
+      { type: 'tool_result', tool_use_id: 't1', content: 'ok' },
+      { type: 'tool_result', tool_use_id: 't2', content: 'no', is_error: true },
+      { type: 'tool_result', tool_use_id: 't3', content: 'ok' },
+    ];
+    expect(words.events({ type: 'user', message: { content: results } })).toEqual([
+      { type: 'tool_end', id: 't1', failed: false, news: true },
+      { type: 'file_touched', path: '/w/a' },
+      { type: 'tool_end', id: 't2', failed: true, news: true },
+      { type: 'tool_end', id: 't3', failed: false, news: false },
+    ]);
+  });
+
+  test('[EXE6.1] what is none of its own words is a sign of life, whatever it is', () => {
+    const words = new Translator();
+    for (const message of [
+      { type: 'system', subtype: 'status' },
+      { type: 'assistant', parent_tool_use_id: 't', message: { content: [{ type: 'text', text: 'x' }] } },
+      { type: 'user', message: { content: 'text' } },
+      { type: 'of the future' },
+    ])
+      expect(words.events(message)).toEqual([{ type: 'sign' }]);
+  });
+
+  test('[EXE5.1] sums that grow become what each turn took, over a resume too', () => {
+    const usage = (n: number) => ({
+      modelUsage: {
+        m: { inputTokens: n, outputTokens: 1, cacheReadInputTokens: 1, cacheCreationInputTokens: 1 },
+      },
+      total_cost_usd: n / 100,
+    });
+    const meter = new Meter({ tokens: 0, usd: 0 });
+    expect(meter.read('a', { type: 'result', ...usage(7) })).toMatchObject({ tokens: 10, usd: 0.07 });
+    expect(meter.read('b', { type: 'result', ...usage(7) })).toBeNull();
+    expect(meter.read('c', { type: 'result' })).toBeNull();
+    const resumed = new Meter(meter.sums);
+    expect(resumed.read('d', { type: 'result', ...usage(17) })).toMatchObject({ tokens: 10 });
+    // One that forgot its session begins to count anew.
+    expect(resumed.read('e', { type: 'result', ...usage(2) })).toMatchObject({ tokens: 5, usd: 0.02 });
+  });
+
+  test('[EXE6.2] an error has its class, and says what to do where somebody can', () => {
+    const result = { type: 'result', is_error: true, result: 'it failed' };
+    const kind = (status: number | null, named: string | null = null): string =>
+      faultOf({ ...result, api_error_status: status }, named).class;
+    expect([kind(401), kind(429), kind(529), kind(400), kind(null)]).toEqual([
+      'auth',
+      'rate_limit',
+      'overload',
+      'invalid',
+      'unknown',
+    ]);
+    expect(kind(null, 'billing_error')).toBe('limit');
+    expect(faultOf({ ...result, result: 'connect ECONNREFUSED' }, null)).toMatchObject({
+      class: 'network',
+      message: expect.stringContaining('ANTHROPIC_BASE_URL'),
+    });
+    expect(faultOf(result, 'authentication_failed').message).toContain('Log in');
+  });
+});
+
+test('[AGT4.10] what the definition allows, in its own names; nothing that starts agents behind our back', () => {
+  const all = claudeTools(ROLE);
+  expect(all.tools).toEqual(expect.arrayContaining(['Read', 'Write', 'Edit', 'Bash', 'Grep', 'Glob']));
+  for (const tool of ['Task', 'Agent', 'Workflow', 'ScheduleWakeup', 'SendMessage', 'AskUserQuestion'])
+    expect(all.tools).not.toContain(tool);
+  expect(all.disallowedTools).toContain('mcp__reveille__run_command');
+  const reader = claudeTools({ ...ROLE, tools: ['read_file', 'search_*'] });
+  expect(reader.tools).toEqual(['TodoWrite', 'Read', 'Grep']);
+  expect(claudeTools({ ...ROLE, deniedTools: ['run_command'] }).tools).not.toContain('Bash');
+  expect(claudeTools({ ...ROLE, readOnly: true }).tools).not.toContain('Write');
+});
+
+test('[EXE3.10] what its transcript holds it has seen; what only waited to become part of it it has not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-claude-'));
+  try {
+    expect(await idsIn(folder, 's', ['msg_a'])).toBeNull();
+    mkdirSync(join(folder, 'projects', '-w'), { recursive: true });
+    writeFileSync(
+      join(folder, 'projects', '-w', 's.jsonl'),
+      '{"type":"queue-operation","content":"msg_b"}\n{"type":"user","message":"msg_a"}\n{"half',
+    );
+    expect(await idsIn(folder, 's', ['msg_a', 'msg_b'])).toEqual(new Set(['msg_a']));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('[EXE3.11] a token that cannot be read is none', () => {
+  const token = { session: 's', tokens: 1, usd: 0.5 };
+  expect(readToken(writeToken(token))).toEqual(token);
+  for (const text of [null, '', 'nonsense', '{}', '{"session":""}']) expect(readToken(text)).toBeNull();
+});
+
+test('[EXE6.3] an inbox gives what comes, when it comes, and ends when it is told to', async () => {
+  const inbox = new Inbox();
+  inbox.push('one');
+  const got: string[] = [];
+  const reading = (async () => {
+    for await (const { message } of inbox) got.push(message.content);
+  })();
+  await Promise.resolve();
+  inbox.push('two');
+  inbox.end();
+  await reading;
+  expect(got).toEqual(['one', 'two']);
+});
+
+test('[EXE2.10] the SDK is looked for, never fetched', () => {
+  expect(sdkFile(null)).toBeNull();
+  expect(sdkFile(tmpdir())).toBeNull();
+});
