@@ -77,6 +77,7 @@ export class AgentLine {
         if (event.identity !== null || event.resume !== null) this.started = event;
         break;
       case 'output':
+      case 'thought':
       case 'tool_call':
         this.#prove('steering');
         break;

@@ -59,6 +59,9 @@ export class Vitals {
         this.alive = true;
         this.lastWords = event.text.slice(-2_000);
         return [];
+      case 'thought':
+        this.alive = true;
+        return [];
       case 'tool_call':
         this.alive = true;
         this.worked = true;

@@ -30,6 +30,8 @@ export interface StartSpec {
 export type ExecutorEvent =
   | { readonly type: 'started'; readonly identity: string | null; readonly resume: string | null }
   | { readonly type: 'output'; readonly text: string }
+  /** It thinks, or shows in another way that it lives. */
+  | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly digest: string }
   | { readonly type: 'tool_end'; readonly id: string; readonly failed: boolean; readonly news: boolean }
   | { readonly type: 'file_touched'; readonly path: string }
