@@ -1,4 +1,5 @@
 import type { Caller, Message, Orchestrator, Request, SessionId } from '@reveille/protocol';
+import { askApproval, type AskedApproval } from './approval.ts';
 import { Gate, Retries, type Context, type Ports } from './context.ts';
 import { Awake } from './awake.ts';
 import { decide } from './decide.ts';
@@ -57,6 +58,22 @@ export class Engine {
     const given: Message[] = [];
     const orchestrator = orchestratorFor(this.host, caller, (messages) => void given.push(...messages));
     return { orchestrator, lost: () => this.host.lost(caller, given.splice(0)) };
+  }
+
+  /**
+   * Asks for leave in the name of a run's agent that stands still until it is answered. If `signal` fires nobody waits any
+   * more.
+   */
+  async approve(
+    caller: Extract<Caller, { kind: 'worker' }>,
+    asked: AskedApproval,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { context, mailroom } = this.host;
+    await this.host.alive(caller);
+    const blocked = (who: Caller): (() => void) =>
+      this.host.workerOf(who)?.blocked() ?? ((): void => undefined);
+    return askApproval({ context, mailroom, blocked }, caller, asked, signal);
   }
 
   /** Goes on with whatever an earlier life was doing. Until the store answers, nothing is claimed. */

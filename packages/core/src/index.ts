@@ -1,4 +1,5 @@
 export { Engine, type Exchange } from './engine.ts';
+export type { AskedApproval } from './approval.ts';
 export type { Ports } from './context.ts';
 export { envelope } from './envelope.ts';
 export { graphProblems, checkPlan } from './plan-rules.ts';

@@ -1,0 +1,311 @@
+import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
+import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
+import { isReveilleError } from '@reveille/protocol';
+import { Listener } from './events.ts';
+import { exitWords, type Failure } from './failures.ts';
+import type { Ledger } from './ledger.ts';
+import { Failed, Life } from './life.ts';
+import { WAITS, type AcpOptions } from './options.ts';
+import { allows, judge, optionFor, wishOf } from './permission.ts';
+import { fieldsOf, type Fields } from './shapes.ts';
+import { UsageCounter } from './usage.ts';
+
+interface Turn {
+  readonly input: TurnInput;
+  /** Ends what waits for an answer in this turn. */
+  readonly over: AbortController;
+  prompted: boolean;
+  cancelled: boolean;
+  giveUp?: NodeJS.Timeout;
+}
+
+const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
+
+/**
+ * One agent that speaks the protocol, as core knows it.
+ *
+ *   starting ─ ready ─┬─ prompted ─ … ─ answered ─┐        and from anywhere: gone by itself → failed, exited;
+ *                     └──────── rest ◄────────────┘        stopped → ended, exited
+ *
+ * A turn that is asked for while it starts waits for that. One that was cancelled and goes on all the same ends with
+ * its process; the next turn begins another life, which takes the session up.
+ */
+export class AcpAgent implements Agent {
+  readonly #spec: StartSpec;
+  readonly #options: AcpOptions;
+  readonly #ledger: Ledger;
+  readonly #name: string;
+  readonly #listener: Listener;
+  readonly #usage: UsageCounter;
+  /** Wishes that somebody is being asked about; the same one twice is asked once. */
+  readonly #wishes = new Map<string, Promise<string>>();
+  #life: Life | null = null;
+  #starting: Promise<Life | null>;
+  #turn: Turn | null = null;
+  #token: string | null;
+  #readOnly = false;
+  /** What is to be said before the next prompt: who it is, and what it no longer knows. */
+  #words = '';
+  #memory = '';
+  #lives = 0;
+  #usages = 0;
+  #stopped = false;
+  #dead: Promise<void> | null = null;
+
+  constructor(spec: StartSpec, options: AcpOptions, ledger: Ledger) {
+    this.#spec = spec;
+    this.#options = options;
+    this.#ledger = ledger;
+    this.#name = `${spec.run}.${spec.epoch}`;
+    this.#token = spec.resume;
+    this.#listener = new Listener((event) => this.#tell(event));
+    this.#usage = new UsageCounter(options.preset.quirks.usage);
+    // On record before there is a process, so that none can be forgotten.
+    spec.report({ type: 'started', identity: this.#name, resume: null });
+    this.#starting = this.#start();
+  }
+
+  turn(input: TurnInput): void {
+    if (this.#dead || this.#stopped) return;
+    const turn: Turn = { input, over: new AbortController(), prompted: false, cancelled: false };
+    this.#turn = turn;
+    this.#listener.turnBegins();
+    if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#start());
+    void this.#play(turn);
+  }
+
+  async steer(input: TurnInput): Promise<'taken' | 'refused'> {
+    const [life, turn] = [this.#life, this.#turn];
+    if (!life?.steers || !turn?.prompted || turn.cancelled) return 'refused';
+    const taken = await life.steer(input.text).catch((error: unknown) => {
+      this.#log('an agent did not take what it was offered in its turn', { error: String(error) });
+      return false;
+    });
+    return taken ? 'taken' : 'refused';
+  }
+
+  interrupt(): void {
+    const turn = this.#turn;
+    if (!turn || turn.cancelled || this.#stopped) return;
+    turn.cancelled = true;
+    turn.over.abort();
+    if (!turn.prompted) return this.#endTurn(turn, true);
+    this.#life?.cancel();
+    const { cancelMs } = { ...WAITS, ...this.#options.waits };
+    turn.giveUp = setTimeout(() => this.#abandon(turn), cancelMs);
+  }
+
+  async seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    const life = await this.#starting;
+    if (!life?.resumed) return new Map(ids.map((id) => [id, 'unknown']));
+    return new Map(ids.map((id) => [id, life.history.seen(id, life.steers)]));
+  }
+
+  async stop(reason: string): Promise<void> {
+    this.#stopped = true;
+    this.#turn?.over.abort();
+    if (this.#turn?.prompted) this.#life?.cancel();
+    await (this.#dead ??= this.#endStarting(reason));
+  }
+
+  async #start(): Promise<Life | null> {
+    try {
+      const launch = await this.#options.launch(this.#spec);
+      if (this.#stopped) {
+        await launch.dispose();
+        return null;
+      }
+      const life = (this.#life = new Life(this.#owner(), this.#options, launch));
+      this.#lives++;
+      const { pid } = life.process;
+      if (pid !== undefined) this.#ledger.record(this.#name, pid);
+      this.#watch(life);
+      await life.begin(this.#token);
+      await this.#introduce(life);
+      this.#token = life.token;
+      this.#tell({ type: 'started', identity: this.#name, resume: this.#token });
+      return life;
+    } catch (error) {
+      if (!this.#stopped) await this.#fail(startFailure(error));
+      return null;
+    }
+  }
+
+  #owner() {
+    return {
+      spec: this.#spec,
+      name: this.#name,
+      update: (update: unknown) => this.#hear(update),
+      permission: (toolCall: unknown, options: unknown) => this.#permission(toolCall, options),
+      touched: (path: string) => this.#tell({ type: 'file_touched', path }),
+    };
+  }
+
+  /** Who it is, and, if it should remember something and does not, what that was. */
+  async #introduce(life: Life): Promise<void> {
+    const { role, digest } = this.#options;
+    const known = await role?.(this.#spec);
+    this.#readOnly = known?.readOnly ?? false;
+    if (life.resumed) return;
+    this.#words = known?.words ?? '';
+    const { epoch, resume } = this.#spec;
+    if (epoch > 1 || resume !== null || this.#lives > 1)
+      this.#memory = restarted(this.#spec, (await digest?.(this.#spec)) ?? '');
+  }
+
+  /** Nobody asked it to go. */
+  #watch(life: Life): void {
+    void life.process.exited.then(async (exit) => {
+      await life.end();
+      // One that is being started is told of by who starts it.
+      if (this.#life !== life || this.#stopped || !life.ready) return;
+      this.#log('an agent is gone', { how: exitWords(exit) });
+      await this.#fail(life.exitFailure(exit));
+    });
+  }
+
+  async #play(turn: Turn): Promise<void> {
+    const life = await this.#starting;
+    if (!life || this.#turn !== turn || this.#stopped) return;
+    turn.prompted = true;
+    try {
+      const response = await life.prompt(this.#textOf(turn.input));
+      if (this.#turn === turn) await this.#answered(turn, fieldsOf(response));
+    } catch (error) {
+      await this.#broke(life, turn, error);
+    }
+  }
+
+  #textOf({ text, given }: TurnInput): string {
+    // Whoever is handed its task again need not be told of it twice.
+    const memory = given.includes(this.#spec.run) ? '' : this.#memory;
+    const parts = [this.#words, memory, text];
+    this.#words = this.#memory = '';
+    return parts.filter((part) => part !== '').join('\n\n');
+  }
+
+  async #answered(turn: Turn, response: Fields): Promise<void> {
+    this.#listener.turnEnds();
+    const used = this.#usage.turnEnded(response);
+    const id = `${this.#spec.epoch}-${++this.#usages}`;
+    if (used) this.#tell({ type: 'usage', id, ...used });
+    if (response['stopReason'] === 'refusal' && !turn.cancelled)
+      return this.#fail({ class: 'refusal', message: `${this.#options.preset.title} refused to go on.` });
+    this.#endTurn(turn, turn.cancelled);
+  }
+
+  /** A prompt that was answered with an error. If the process died with it, that is told by who watches it. */
+  async #broke(life: Life, turn: Turn, error: unknown): Promise<void> {
+    const failure = await life.failureOf('in its turn', error);
+    if (this.#turn !== turn || this.#life !== life || this.#stopped) return;
+    this.#listener.turnEnds();
+    // Some answer a cancel with an error.
+    if (turn.cancelled && failure.class !== 'crash') return this.#endTurn(turn, true);
+    await this.#fail(failure);
+  }
+
+  #endTurn(turn: Turn, interrupted: boolean): void {
+    clearTimeout(turn.giveUp);
+    turn.over.abort();
+    this.#turn = null;
+    const { lastWords } = this.#listener;
+    const ended = { type: 'turn_ended', turn: turn.input.turn, lastWords } as const;
+    this.#tell(interrupted ? { ...ended, interrupted } : ended);
+  }
+
+  /** It was cancelled and goes on: its process ends, the agent does not. */
+  #abandon(turn: Turn): void {
+    const life = this.#life;
+    if (this.#turn !== turn || !life) return;
+    this.#log('an agent did not heed a cancel: its process is ended, its session taken up later', {});
+    this.#life = null;
+    this.#starting = life.end().then(
+      () => null,
+      () => null,
+    );
+    this.#endTurn(turn, true);
+  }
+
+  #hear(update: unknown): void {
+    if (fieldsOf(update)['sessionUpdate'] === 'usage_update') this.#usage.hear(update);
+    // What comes between turns belongs to none, and shows nothing.
+    if (this.#turn?.prompted) this.#listener.hear(update);
+  }
+
+  async #permission(toolCall: unknown, options: unknown): Promise<RequestPermissionResponse> {
+    const turn = this.#turn;
+    if (!turn || turn.cancelled || this.#stopped) return CANCELLED;
+    const call = this.#listener.callOf(toolCall);
+    const confined = this.#life?.confined ?? false;
+    const judging = { policy: this.#options.policy, confined, writes: !this.#readOnly };
+    const judged = judge(call, judging);
+    const verdict = judged === 'ask' ? await this.#ask(turn, call) : judged;
+    if (verdict === 'gone' || turn.over.signal.aborted) return CANCELLED;
+    const optionId = optionFor(options, verdict);
+    return optionId === null ? CANCELLED : { outcome: { outcome: 'selected', optionId } };
+  }
+
+  async #ask(turn: Turn, call: Fields): Promise<'allow' | 'deny' | 'gone'> {
+    const wish = wishOf(call);
+    const { signal } = turn.over;
+    const asked = this.#wishes.get(wish.key) ?? this.#options.approve(this.#spec, wish, signal);
+    this.#wishes.set(wish.key, asked);
+    try {
+      return allows(await asked) ? 'allow' : 'deny';
+    } catch (error) {
+      if (!signal.aborted && !isReveilleError(error, 'stopping') && !isReveilleError(error, 'stale_caller'))
+        this.#log('leave could not be asked for; it counts as denied', { error: String(error) });
+      return signal.aborted ? 'gone' : 'deny';
+    } finally {
+      this.#wishes.delete(wish.key);
+    }
+  }
+
+  async #fail(failure: Failure): Promise<void> {
+    this.#tell({ type: 'failed', ...failure });
+    await (this.#dead ??= this.#end(failure.message));
+  }
+
+  /** One that is being started when it is stopped ends by that, or does not begin. */
+  async #endStarting(reason: string): Promise<void> {
+    await this.#life?.end();
+    await this.#starting;
+    await this.#end(reason);
+  }
+
+  async #end(detail: string): Promise<void> {
+    clearTimeout(this.#turn?.giveUp);
+    this.#turn?.over.abort();
+    await this.#life?.end();
+    this.#ledger.forget(this.#name);
+    this.#stopped = true;
+    this.#spec.report({ type: 'exited', detail });
+  }
+
+  /** `exited` is the last word. */
+  #tell(event: ExecutorEvent): void {
+    if (!this.#stopped || event.type === 'usage') this.#spec.report(event);
+  }
+
+  #log(message: string, data: Record<string, unknown>): void {
+    const { run, task } = this.#spec;
+    this.#options.log(message, { backend: this.#options.preset.name, run, task: task.id, ...data });
+  }
+}
+
+/** A launch that failed says itself what is wrong; anything else is ours. */
+function startFailure(error: unknown): Failure {
+  if (error instanceof Failed) return error.failure;
+  const message = error instanceof Error ? error.message : String(error);
+  return { class: isReveilleError(error) ? 'invalid' : 'unknown', message };
+}
+
+function restarted({ task }: StartSpec, did: string): string {
+  return [
+    'You worked on a task before, but your session could not be taken up again: you begin anew and remember nothing.',
+    `The task (${task.id}): ${task.prompt}`,
+    ...(task.expectedOutput ? [`Expected output: ${task.expectedOutput}`] : []),
+    ...(did ? [`What you did so far:\n${did}`] : []),
+    'Look at what is there before you go on; report with a2a_subtask_complete when you are done.',
+  ].join('\n');
+}

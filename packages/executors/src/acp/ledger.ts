@@ -1,0 +1,65 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MARK } from './process.ts';
+import { endStrays, killGroup } from './strays.ts';
+
+const EVERY_MS = 10;
+const TRIES = 500;
+
+/**
+ * Which process an agent is, on disk: so that a later life finds what an earlier one left, and nothing else. The core
+ * knows an agent by a name before there is a process; here the name leads to it. A process is known by its number and
+ * when it was started, because numbers are used again.
+ */
+export class Ledger {
+  readonly #folder: string;
+  readonly #identityOf: (pid: number) => string | null;
+
+  constructor(folder: string, identityOf: (pid: number) => string | null) {
+    this.#folder = folder;
+    this.#identityOf = identityOf;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  }
+
+  /** At once, before anything else can happen to us. */
+  record(name: string, pid: number): void {
+    const identity = this.#identityOf(pid);
+    writeFileSync(this.#file(name), JSON.stringify({ pid, identity }), { mode: 0o600 });
+  }
+
+  forget(name: string): void {
+    rmSync(this.#file(name), { force: true });
+  }
+
+  /** Resolves when nothing lives that was recorded under the name. */
+  async reap(name: string): Promise<void> {
+    const found = this.#read(name);
+    if (found) {
+      for (let tries = 0; tries < TRIES && this.#identityOf(found.pid) === found.identity; tries++) {
+        killGroup(found.pid, 'SIGKILL');
+        await sleep(EVERY_MS);
+      }
+    }
+    await endStrays(`${MARK}=${name}`);
+    this.forget(name);
+  }
+
+  #read(name: string): { readonly pid: number; readonly identity: string } | null {
+    try {
+      const value: unknown = JSON.parse(readFileSync(this.#file(name), 'utf8'));
+      if (typeof value !== 'object' || value === null || !('pid' in value) || !('identity' in value))
+        return null;
+      const { pid, identity } = value;
+      // Of a process that was gone before it could be named nothing is left but what has its mark.
+      return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity } : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Names are ids of ours; anything else is not let into a path. */
+  #file(name: string): string {
+    return join(this.#folder, `${name.replaceAll(/[^\w.-]/g, '_')}.json`);
+  }
+}
