@@ -5,7 +5,7 @@ import type { Mount, Parts, World } from './parts.ts';
 import { systemRandom } from './system.ts';
 
 export interface ComposeOptions {
-  readonly world: Omit<World, 'connect' | 'exchange' | 'sessionOf' | 'taskOf'>;
+  readonly world: Omit<World, 'connect' | 'exchange' | 'approve' | 'sessionOf' | 'taskOf'>;
   readonly identity: Identity;
   readonly parts: Parts;
   /** Events up to this number are on disk. */
@@ -30,6 +30,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     ...options.world,
     connect: (caller) => engine.as(caller),
     exchange: (caller) => engine.exchange(caller),
+    approve: (caller, asked, signal) => engine.approve(caller, asked, signal),
     sessionOf: async (id) => (await backend.store.get('session', id))?.doc ?? null,
     taskOf: async (id) => (await backend.store.get('task', id))?.doc ?? null,
   };

@@ -1,4 +1,4 @@
-import type { Agents, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
+import type { Agents, AskedApproval, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
 import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
@@ -14,6 +14,12 @@ export interface World {
   readonly connect: (caller: Caller) => Orchestrator;
   /** As `connect`, for one exchange over a connection that may break. */
   readonly exchange: (caller: Caller) => Exchange;
+  /** Asks for leave in the name of a run's agent that stands still until it is answered. */
+  readonly approve: (
+    caller: Extract<Caller, { kind: 'worker' }>,
+    asked: AskedApproval,
+    signal: AbortSignal,
+  ) => Promise<string>;
   /** What a run's agent comes back with over HTTP; it dies with the run's epoch. */
   readonly credentialOf: (run: { run: RunId; session: SessionId; epoch: number }) => string;
   /** Records as they are, for whoever has to know who calls. */

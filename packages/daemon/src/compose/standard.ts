@@ -10,6 +10,8 @@ import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
+import { acpBackends, isThere } from './acp/backends.ts';
+import { acpExecutorOf } from './acp/executors.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
@@ -33,10 +35,19 @@ export async function standardParts(from: {
     log: (message, data) => log.warn(message, data),
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
+  const acp = acpBackends(config);
+  // Looked for each time: one that was just installed can be used at once.
+  const backends = (): string[] => [
+    'scripted',
+    ...acp
+      .filter((backend) => isThere(backend, config, process.env['PATH'] ?? ''))
+      .map(({ preset }) => preset.name),
+  ];
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
-    executors({ clock, connect }) {
+    executors(world) {
+      const { clock, connect } = world;
       const scripted = scriptedExecutor({
         clock,
         connect,
@@ -48,11 +59,14 @@ export async function standardParts(from: {
       const all = new Map<string, Executor>([
         ['scripted', scripted],
         [INTEGRATOR.backend, boundary.integrator(connect)],
+        ...acp.map(
+          (backend) => [backend.preset.name, acpExecutorOf(backend, { world, boundary, agents })] as const,
+        ),
       ]);
-      return { backends: () => ['scripted'], get: (name) => all.get(name) };
+      return { backends, get: (name) => all.get(name) };
     },
     mounts(world) {
-      const worlds = new CallerWorlds({ world, boundary, agents });
+      const worlds = new CallerWorlds({ world, boundary, agents, backends });
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
       agents.onChange(() => server.toolsChanged());

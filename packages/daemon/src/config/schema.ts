@@ -176,11 +176,71 @@ const Sandbox = group(
   'What agents’ processes can see and touch.',
 );
 
+const variables = z
+  .record(z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable'), z.string().max(100_000))
+  .default({})
+  .describe('Variables it is given besides its own: keys, and where its model is.');
+const acpAgent = {
+  args: texts('Further arguments of its program.'),
+  env: variables,
+  hosts: texts('Hosts it must reach whatever sandbox.network says: where its model is.'),
+  reads: texts('Further paths it may read; ~/ is the home.'),
+  writes: texts('Further paths it may write, such as its login.'),
+};
+const preset = (title: string, program: string) =>
+  group(
+    {
+      program: z
+        .string()
+        .min(1)
+        .max(4_096)
+        .nullable()
+        .default(null)
+        .describe(`Where its program is; null: ${program} on the PATH.`),
+      ...acpAgent,
+    },
+    `${title}.`,
+  );
+
+const Acp = group(
+  {
+    permissions: choice(
+      ['boundary', 'ask'],
+      'boundary',
+      'What an agent wants leave for: allowed where the sandbox holds it and asked otherwise, or always asked.',
+    ),
+    initializeMs: ms(20_000, 'How long an agent has to answer its first message.', 100),
+    codex: preset('Codex', 'codex-acp'),
+    gemini: preset('Gemini CLI', 'gemini'),
+    copilot: preset('GitHub Copilot CLI', 'copilot'),
+    opencode: preset('OpenCode', 'opencode'),
+    custom: z
+      .record(
+        z
+          .string()
+          .regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be of small letters, digits, - and _')
+          .refine(
+            (backend) =>
+              !/^(?:scripted|builtin|claude|codex|gemini|copilot|opencode|vscode|reveille)$/.test(backend),
+            'is the name of a backend that there is already',
+          ),
+        z.strictObject({
+          command: z.array(z.string().min(1).max(4_096)).min(1).max(100).describe('Program and arguments.'),
+          ...acpAgent,
+        }),
+      )
+      .default({})
+      .describe('Any other agent that speaks the protocol, by the name of its backend.'),
+  },
+  'Agents that speak the Agent Client Protocol.',
+);
+
 export const Config = z.strictObject({
   engine: Engine,
   daemon: Daemon,
   worktrees: Worktrees,
   sandbox: Sandbox,
+  acp: Acp,
   integration: group(
     {
       onConflict: choice(

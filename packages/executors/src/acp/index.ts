@@ -4,3 +4,7 @@ export type { Hands } from './doors.ts';
 export { PRESETS, custom, type Holding, type Preset, type Quirks } from './presets.ts';
 export type { Launch } from './process.ts';
 export type { Wish } from './permission.ts';
+export { endpointsIn, environmentFor } from './environment.ts';
+export { missing } from './failures.ts';
+export { makeHome, pruneHomes } from './home.ts';
+export { findProgram, installedWith } from './program.ts';

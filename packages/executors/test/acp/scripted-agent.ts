@@ -45,6 +45,7 @@ const sessions = new Map<string, Session>();
 const folder = join(homedir(), 'scripted-sessions');
 let calls = 0;
 let ignoresCancel = false;
+let ignoresTerm = false;
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const fileOf = (id: string): string => join(folder, `${id}.json`);
@@ -278,7 +279,7 @@ class Turn {
         return;
       case 'ignoreTerm':
         process.on('SIGTERM', () => undefined);
-        process.stdin.on('end', () => undefined);
+        ignoresTerm = true;
         setInterval(() => undefined, 1_000);
         return;
       case 'crash':
@@ -337,7 +338,7 @@ if (flags.has('--unknown-option')) {
   process.exit(2);
 }
 
-agent({ name: 'scripted' })
+const connection = agent({ name: 'scripted' })
   .onRequest(methods.agent.initialize, async () => {
     if (flags.has('--hang')) await forever(new AbortController().signal);
     return {
@@ -405,3 +406,8 @@ agent({ name: 'scripted' })
       Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,
     ),
   );
+
+// Nobody speaks with it any more.
+void connection.closed.then(() => {
+  if (!ignoresTerm) process.exit(0);
+});

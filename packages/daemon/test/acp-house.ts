@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client, PlanInput, RunEnd, TaskView } from '@reveille/protocol';
+import { House, until } from './house.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const AGENT = join(ROOT, 'packages/executors/test/acp/scripted-agent.ts');
+
+export type Steps = readonly (Readonly<Record<string, unknown>> & { readonly do: string })[];
+
+/** A task's words with a script for the scripted agent in them. */
+export const play = (steps: Steps, restarted?: Steps): string =>
+  `do it\n\n\`\`\`acp-script\n${JSON.stringify({ steps, restarted })}\n\`\`\``;
+
+export const report = (output: string, more: object = {}): Steps[number] => ({
+  do: 'call',
+  tool: 'a2a_subtask_complete',
+  args: { status: 'success', output, ...more },
+});
+
+/** A daemon of its own, a repository, and our scripted agent as a backend under several names. */
+export class AcpHouse extends House {
+  readonly root: string;
+
+  constructor(settings: Readonly<Record<string, unknown>> = {}, acp: Readonly<Record<string, unknown>> = {}) {
+    super();
+    const agent = (...flags: string[]) => ({
+      command: [process.execPath, AGENT, ...flags],
+      env: { NODE_NO_WARNINGS: '1' },
+      reads: [join(ROOT, 'packages'), join(ROOT, 'node_modules')],
+    });
+    const custom = {
+      played: agent(),
+      steered: agent('--steers'),
+      forgetful: agent('--no-load', '--no-http'),
+      hanging: agent('--hang'),
+      crashing: agent('--crash'),
+      strange: agent('--login'),
+      absent: { command: ['no-such-program-anywhere'] },
+    };
+    mkdirSync(this.place.home, { mode: 0o700 });
+    const config = { ...settings, acp: { custom, ...acp } };
+    writeFileSync(join(this.place.home, 'config.yaml'), JSON.stringify(config));
+    this.root = join(this.folder, 'shop');
+    mkdirSync(this.root);
+    this.git('init', '-q', '-b', 'main');
+    writeFileSync(join(this.root, 'README.md'), 'a shop\n');
+    this.git('add', '-A');
+    this.git('commit', '-q', '-m', 'first');
+  }
+
+  git(...args: string[]): string {
+    const who = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com'];
+    return execFileSync('git', [...who, ...args], { cwd: this.root, encoding: 'utf8' }).trimEnd();
+  }
+
+  /** One task in the repository, started. */
+  async run(client: Client, prompt: string, task: Partial<PlanInput['tasks'][number]> = {}): Promise<TaskView> {
+    const only = { id: 'a', agent: 'played:coder', prompt, ...task };
+    const input = { name: 'p', repository: this.root, tasks: [only] };
+    const { tasks } = await client.savePlan(input, { start: true });
+    return tasks[0]!;
+  }
+}
+
+export async function endOf(client: Client, { task }: TaskView): Promise<RunEnd> {
+  await until(async () => (await client.getTask(task.id)).end !== null);
+  return (await client.getTask(task.id)).end!;
+}
