@@ -10,8 +10,9 @@ import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
-import { acpBackends, isThere } from './acp/backends.ts';
-import { acpExecutorOf } from './acp/executors.ts';
+import { sdkFile } from '@reveille/executors/claude';
+import { acpBackends, claudeBackend, isThere, sdkFolder } from './acp/backends.ts';
+import { acpExecutorOf, claudeExecutorOf } from './acp/executors.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
@@ -36,12 +37,14 @@ export async function standardParts(from: {
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
   const acp = acpBackends(config);
+  const claude = claudeBackend(config, place.home);
   // Looked for each time: one that was just installed can be used at once.
   const backends = (): string[] => [
     'scripted',
     ...acp
       .filter((backend) => isThere(backend, config, process.env['PATH'] ?? ''))
       .map(({ preset }) => preset.name),
+    ...(claude.configured.program !== null && sdkFile(sdkFolder(place.home)) !== null ? ['claude'] : []),
   ];
   return {
     agents: () => agents,
@@ -59,6 +62,7 @@ export async function standardParts(from: {
       const all = new Map<string, Executor>([
         ['scripted', scripted],
         [INTEGRATOR.backend, boundary.integrator(connect)],
+        ['claude', claudeExecutorOf(claude, { world, boundary, agents })],
         ...acp.map(
           (backend) => [backend.preset.name, acpExecutorOf(backend, { world, boundary, agents })] as const,
         ),

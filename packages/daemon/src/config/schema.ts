@@ -241,6 +241,7 @@ export const Config = z.strictObject({
   worktrees: Worktrees,
   sandbox: Sandbox,
   acp: Acp,
+  claude: preset('Claude Code', 'claude'),
   integration: group(
     {
       onConflict: choice(

@@ -300,7 +300,7 @@ function startFailure(error: unknown): Failure {
   return { class: isReveilleError(error) ? 'invalid' : 'unknown', message };
 }
 
-function restarted({ task }: StartSpec, did: string): string {
+export function restarted({ task }: StartSpec, did: string): string {
   return [
     'You worked on a task before, but your session could not be taken up again: you begin anew and remember nothing.',
     `The task (${task.id}): ${task.prompt}`,

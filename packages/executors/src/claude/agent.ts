@@ -1,27 +1,17 @@
+import { isReveilleError } from '@reveille/protocol';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
+import { restarted } from '../acp/agent.ts';
 import { AgentProcess, type Launch } from '../acp/process.ts';
 import type { Ledger } from '../acp/ledger.ts';
 import { faultOf, type Fault } from './faults.ts';
 import { Guard } from './guard.ts';
 import { idsIn } from './history.ts';
-import type { House } from './house.ts';
 import { Inbox } from './inbox.ts';
-import type { ClaudeMessage, ClaudeQuery, ClaudeSdk } from './sdk.ts';
+import { CLAUDE, type ClaudeOptions } from './options.ts';
+import type { ClaudeMessage, ClaudeQuery } from './sdk.ts';
 import { readToken, writeToken, type ResumeToken } from './token.ts';
 import { claudeTools } from './tools.ts';
 import { Meter, Translator } from './translate.ts';
-
-export interface ClaudeWorld {
-  /** Null: it is not installed. */
-  readonly sdk: () => Promise<ClaudeSdk | null>;
-  /** What to do where it is not. */
-  readonly install: string;
-  readonly program: string;
-  readonly house: House;
-  readonly ledger: Ledger;
-  /** Where the agent keeps its sessions. */
-  readonly transcripts: string;
-}
 
 interface OpenTurn {
   readonly number: number;
@@ -40,7 +30,8 @@ interface Offer {
 export class ClaudeAgent implements Agent {
   readonly name: string;
   readonly #spec: StartSpec;
-  readonly #world: ClaudeWorld;
+  readonly #options: ClaudeOptions;
+  readonly #ledger: Ledger;
   readonly #inbox = new Inbox();
   readonly #abort = new AbortController();
   readonly #translator = new Translator();
@@ -55,9 +46,10 @@ export class ClaudeAgent implements Agent {
   #results = 0;
   readonly #over: Promise<void>;
 
-  constructor(spec: StartSpec, world: ClaudeWorld) {
+  constructor(spec: StartSpec, options: ClaudeOptions, ledger: Ledger) {
     this.#spec = spec;
-    this.#world = world;
+    this.#options = options;
+    this.#ledger = ledger;
     this.name = `claude-${spec.run}-${spec.epoch}`;
     this.#resumed = readToken(spec.resume);
     this.#session = this.#resumed?.session ?? null;
@@ -88,7 +80,8 @@ export class ClaudeAgent implements Agent {
 
   async seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
     const session = this.#resumed?.session;
-    const found = session === undefined ? null : await idsIn(this.#world.transcripts, session, ids);
+    const found =
+      session === undefined ? null : await idsIn(this.#options.transcripts(this.#spec), session, ids);
     return new Map(ids.map((id) => [id, found === null ? 'unknown' : found.has(id) ? 'yes' : 'no']));
   }
 
@@ -107,30 +100,37 @@ export class ClaudeAgent implements Agent {
       await this.#converse();
     } catch (error) {
       detail = this.#lastWords(error);
-      this.#fail({ class: 'crash', message: detail });
+      this.#fail({ class: isReveilleError(error) ? 'invalid' : 'crash', message: detail });
     }
     this.#refuse();
     await this.#process?.end();
-    this.#world.ledger.forget(this.name);
+    this.#ledger.forget(this.name);
     this.#say({ type: 'exited', detail });
   }
 
   async #converse(): Promise<void> {
-    const { sdk, house, program, install } = this.#world;
-    const cwd = house.folder(this.#spec);
-    if (cwd === null) return this.#fail({ class: 'invalid', message: 'it has no files to work in' });
+    const { sdk, install, launch: prepare } = this.#options;
     const loaded = await sdk();
     if (!loaded) return this.#fail({ class: 'invalid', message: `its SDK is not installed. ${install}` });
-    const launch = await house.launch(this.#spec, program);
+    const launch = await prepare(this.#spec);
     try {
       if (this.#stopping) return;
-      const options = this.#options(cwd, launch);
-      const query = (this.#query = loaded.query({ prompt: this.#inbox, options }));
+      const settings = this.#settings(launch, await this.#remembered());
+      const query = (this.#query = loaded.query({ prompt: this.#inbox, options: settings }));
       for await (const message of query) this.#hear(message);
     } finally {
       // Its process sees to it, if there was one.
       if (!this.#process) await launch.dispose();
     }
+  }
+
+  /** The session it goes on with; one that should have one and has not is told what it did. */
+  async #remembered(): Promise<string | null> {
+    const session = this.#resumed?.session ?? null;
+    if (session !== null && (await idsIn(this.#options.transcripts(this.#spec), session, []))) return session;
+    if (session === null && this.#spec.epoch === 1) return null;
+    this.#inbox.preface = restarted(this.#spec, (await this.#options.digest?.(this.#spec)) ?? '');
+    return null;
   }
 
   #start(launch: Launch, { args, env }: SpawnRequest): AgentProcess {
@@ -141,26 +141,26 @@ export class ClaudeAgent implements Agent {
       env: { ...Object.fromEntries(known), ...launch.env },
     });
     this.#process = held;
-    if (held.pid !== undefined) this.#world.ledger.record(this.name, held.pid);
+    if (held.pid !== undefined) this.#ledger.record(this.name, held.pid);
     return held;
   }
 
-  #options(cwd: string, launch: Launch): Record<string, unknown> {
-    const { house } = this.#world;
+  #settings(launch: Launch, session: string | null): Record<string, unknown> {
     const role = this.#spec.role ?? null;
-    const { url, token } = house.tools(this.#spec);
-    const guard = new Guard(this.#spec, house, (event) => this.#say(event));
+    const { url, token } = this.#options.tools(this.#spec);
+    const say = (event: ExecutorEvent): void => this.#say(event);
+    const guard = new Guard({ spec: this.#spec, options: this.#options, launch, say });
     const headers = { authorization: `Bearer ${token}` };
     return {
-      cwd,
-      // Whether and when to try again is decided where every backend's errors are known.
-      env: { ...launch.env, CLAUDE_CODE_MAX_RETRIES: '2' },
+      cwd: launch.workdir,
+      env: { ...launch.env },
       abortController: this.#abort,
-      pathToClaudeCodeExecutable: this.#world.program,
+      // Which program it is, and in which sandbox, is ours to say.
+      pathToClaudeCodeExecutable: CLAUDE.name,
       spawnClaudeCodeProcess: (given: SpawnRequest) => asSpawned(this.#start(launch, given)),
       systemPrompt: { type: 'preset', preset: 'claude_code', append: role?.systemPrompt ?? '' },
       ...(role?.model ? { model: role.model } : {}),
-      ...(this.#resumed ? { resume: this.#resumed.session } : {}),
+      ...(session === null ? {} : { resume: session }),
       permissionMode: 'default',
       // What the repository says to load is not loaded behind the person's back.
       settingSources: [],

@@ -1,14 +1,17 @@
 import type { Executor } from '@reveille/core';
-import { ClaudeAgent, type ClaudeWorld } from './agent.ts';
+import { Ledger } from '../acp/ledger.ts';
+import { ClaudeAgent } from './agent.ts';
+import type { ClaudeOptions } from './options.ts';
 
 /** Claude Code as a worker, by its Agent SDK. */
-export function claudeExecutor(world: ClaudeWorld): Executor {
+export function claudeExecutor(options: ClaudeOptions): Executor {
+  const ledger = new Ledger(options.folder, options.identityOf);
   return {
     steers: true,
     // It has it at its next pause, or refuses it when the turn ends: there is always an answer.
     steerMs: 24 * 3_600_000,
     capabilities: { steer: true, resume: true, approve: true, usage: true, cost: true },
-    start: (spec) => new ClaudeAgent(spec, world),
-    reap: (identity) => world.ledger.reap(identity),
+    start: (spec) => new ClaudeAgent(spec, options, ledger),
+    reap: (identity) => ledger.reap(identity),
   };
 }

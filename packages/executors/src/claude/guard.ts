@@ -1,28 +1,45 @@
+import { resolve, sep } from 'node:path';
 import type { ExecutorEvent, StartSpec } from '@reveille/core';
-import type { House } from './house.ts';
+import { allows, judge, wishOf } from '../acp/permission.ts';
+import type { Launch } from '../acp/process.ts';
+import type { ClaudeOptions } from './options.ts';
 import { pathOf, plainName } from './translate.ts';
 
-const READS = new Set(['Read', 'Glob', 'Grep']);
-const WRITES = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
+/** What kind of thing a tool does, in the words in which every agent's wishes are judged. */
+const KINDS: Readonly<Record<string, string>> = {
+  Read: 'read',
+  Glob: 'search',
+  Grep: 'search',
+  TodoWrite: 'think',
+  Write: 'edit',
+  Edit: 'edit',
+  NotebookEdit: 'edit',
+  Bash: 'execute',
+  BashOutput: 'read',
+  KillShell: 'execute',
+};
 
 type Answer = { behavior: 'allow'; updatedInput: unknown } | { behavior: 'deny'; message: string };
 
+export interface GuardParts {
+  readonly spec: StartSpec;
+  readonly options: ClaudeOptions;
+  readonly launch: Launch;
+  readonly say: (event: ExecutorEvent) => void;
+}
+
 /** What the agent wants to do passes here first: paths, then permission. The sandbox holds what this cannot see. */
 export class Guard {
-  readonly #spec: StartSpec;
-  readonly #house: House;
-  readonly #say: (event: ExecutorEvent) => void;
+  readonly #parts: GuardParts;
 
-  constructor(spec: StartSpec, house: House, say: (event: ExecutorEvent) => void) {
-    this.#spec = spec;
-    this.#house = house;
-    this.#say = say;
+  constructor(parts: GuardParts) {
+    this.#parts = parts;
   }
 
   /** Before every call, asked for or not. */
-  readonly before = async (input: unknown): Promise<Record<string, unknown>> => {
-    const { tool_name: tool, tool_input: given } = input as { tool_name?: string; tool_input?: unknown };
-    const why = this.#refusal(tool ?? '', given);
+  readonly before = async (given: unknown): Promise<Record<string, unknown>> => {
+    const { tool_name: tool = '', tool_input: input } = given as { tool_name?: string; tool_input?: unknown };
+    const why = this.#refusal(tool, input);
     if (why === null) return {};
     return {
       hookSpecificOutput: {
@@ -37,28 +54,36 @@ export class Guard {
   readonly canUseTool = async (
     tool: string,
     input: Record<string, unknown>,
-    options: { readonly signal: AbortSignal; readonly title?: string; readonly toolUseID?: string },
+    { signal, toolUseID }: { readonly signal: AbortSignal; readonly toolUseID?: string },
   ): Promise<Answer> => {
     const why = this.#refusal(tool, input);
     if (why !== null) return { behavior: 'deny', message: why };
-    const what = options.title ?? `${plainName(tool)} ${JSON.stringify(input)}`.slice(0, 2_000);
-    const id = options.toolUseID ?? `${tool}:${JSON.stringify(input)}`.slice(0, 200);
-    this.#say({ type: 'permission_asked', id, what });
-    try {
-      const wish = { tool: plainName(tool), input, text: what, key: id };
-      const answer = await this.#house.permit(this.#spec, wish, options.signal);
-      this.#say({ type: 'permission_settled', id, granted: answer.granted });
-      if (answer.granted) return { behavior: 'allow', updatedInput: input };
-      return { behavior: 'deny', message: answer.why };
-    } catch (error) {
-      this.#say({ type: 'permission_settled', id, granted: false });
-      return { behavior: 'deny', message: `Nobody could be asked: ${String(error)}` };
-    }
+    const { spec, options, launch } = this.#parts;
+    const call = { kind: KINDS[tool] ?? 'other', name: tool, title: plainName(tool), rawInput: input };
+    const writes = !spec.role?.readOnly;
+    const verdict = judge(call, { policy: options.policy, confined: launch.confined, writes });
+    const granted =
+      verdict === 'ask' ? await this.#ask(call, toolUseID ?? tool, signal) : verdict === 'allow';
+    if (granted) return { behavior: 'allow', updatedInput: input };
+    return { behavior: 'deny', message: 'It was not allowed. Go on without it, or ask your parent.' };
   };
 
+  async #ask(call: Record<string, unknown>, id: string, signal: AbortSignal): Promise<boolean> {
+    const { spec, options, say } = this.#parts;
+    const wish = wishOf(call);
+    say({ type: 'permission_asked', id, what: wish.text });
+    const granted = await options.approve(spec, wish, signal).then(allows, () => false);
+    say({ type: 'permission_settled', id, granted });
+    return granted;
+  }
+
+  /** Told here in words it can use; the sandbox would only say that there is no such place. */
   #refusal(tool: string, input: unknown): string | null {
     const path = pathOf(input);
-    if (path === null || (!READS.has(tool) && !WRITES.has(tool))) return null;
-    return this.#house.refuses(this.#spec, path, WRITES.has(tool) ? 'write' : 'read');
+    if (path === null || KINDS[tool] !== 'edit') return null;
+    const { workdir } = this.#parts.launch;
+    const place = resolve(workdir, path);
+    if (place === workdir || place.startsWith(workdir + sep)) return null;
+    return `${path} is outside of your worktree ${workdir}: you can write only in there.`;
   }
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** The name under which the Agent SDK is found. It is large, and the person's own choice: nobody gets it unasked. */
@@ -69,6 +69,20 @@ export async function loadSdk(folder: string | null): Promise<ClaudeSdk | null> 
   // It has a `query`, or what is installed under that name is something else.
   const loaded = (await import(pathToFileURL(file).href)) as Partial<ClaudeSdk>;
   return loaded.query ? (loaded as ClaudeSdk) : null;
+}
+
+/** The program that came with the SDK, if it was installed with one. */
+export function bundledProgram(folder: string | null): string | null {
+  const file = sdkFile(folder);
+  if (file === null) return null;
+  try {
+    const found = createRequire(file).resolve(
+      `${SDK_PACKAGE}-${process.platform}-${process.arch}/package.json`,
+    );
+    return join(dirname(found), 'claude');
+  } catch {
+    return null;
+  }
 }
 
 export function sdkFile(folder: string | null): string | null {

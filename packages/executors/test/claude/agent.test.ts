@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutorEvent, StartSpec } from '@reveille/core';
 import { describe, expect, test } from 'vitest';
-import { Ledger } from '../../src/acp/ledger.ts';
-import type { ClaudeWorld } from '../../src/claude/agent.ts';
 import { claudeExecutor } from '../../src/claude/executor.ts';
-import type { House } from '../../src/claude/house.ts';
+import type { ClaudeOptions } from '../../src/claude/options.ts';
 import type { ClaudeMessage, ClaudeSdk } from '../../src/claude/sdk.ts';
 
 type Hook = (input: unknown) => Promise<Record<string, unknown>>;
@@ -65,37 +63,34 @@ function standIn(play: Play): ClaudeSdk {
 
 class Rig implements AsyncDisposable {
   readonly events: ExecutorEvent[] = [];
-  readonly #folder = mkdtempSync(join(tmpdir(), 'reveille-claude-'));
+  readonly folder = mkdtempSync(join(tmpdir(), 'reveille-claude-'));
   readonly #waiting = new Set<() => void>();
   readonly agent;
   disposed = 0;
 
-  constructor(play: Play | null, house: Partial<House> = {}, spec: Partial<StartSpec> = {}) {
-    const world: ClaudeWorld = {
+  constructor(play: Play | null, more: Partial<ClaudeOptions> = {}, spec: Partial<StartSpec> = {}) {
+    const executor = claudeExecutor({
       sdk: async () => (play ? standIn(play) : null),
       install: 'Install it.',
-      program: '/none/claude',
-      transcripts: this.#folder,
-      ledger: new Ledger(this.#folder, () => null),
-      house: {
-        folder: () => '/w',
-        launch: async () => ({
-          argv: ['/none/claude'],
-          env: {},
-          cwd: '/',
-          confined: false,
-          dispose: async () => void this.disposed++,
-        }),
-        tools: () => ({ url: 'http://127.0.0.1:1/mcp', token: 'secret' }),
-        refuses: (_, path) => (path.startsWith('/w/') ? null : `${path} is outside of your worktree`),
-        permit: async (_, { input }) =>
-          JSON.stringify(input).includes('rm') ? { granted: false, why: 'no' } : { granted: true },
-        ...house,
-      },
-    };
+      transcripts: () => this.folder,
+      folder: this.folder,
+      identityOf: () => null,
+      launch: async () => ({
+        argv: ['/none/claude'],
+        env: {},
+        cwd: '/',
+        workdir: '/w',
+        confined: false,
+        dispose: async () => void this.disposed++,
+      }),
+      tools: () => ({ url: 'http://127.0.0.1:1/mcp', token: 'secret' }),
+      policy: 'boundary',
+      approve: async (_, { text }) => (text.includes('rm') ? 'deny' : 'approve'),
+      ...more,
+    });
     // Only what the executor reads of it.
     const given = { run: 'run_1', epoch: 1, resume: null, role: null, ...spec } as StartSpec;
-    this.agent = claudeExecutor(world).start({
+    this.agent = executor.start({
       ...given,
       report: (event) => {
         this.events.push(event);
@@ -123,7 +118,7 @@ class Rig implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.agent.stop('the test is over');
-    rmSync(this.#folder, { recursive: true });
+    rmSync(this.folder, { recursive: true });
     expect(this.events.at(-1)?.type).toBe('exited');
     expect(this.disposed).toBeLessThanOrEqual(1);
   }
@@ -183,6 +178,25 @@ describe('a turn', () => {
       message: expect.stringContaining('Install it.'),
     });
   });
+});
+
+test('[EXE3.12] one whose session is gone begins anew and is told what it did; one whose session is there goes on', async () => {
+  const resumes: unknown[] = [];
+  const play: Play = async function* (text, { options }) {
+    resumes.push(options['resume']);
+    yield done(text);
+  };
+  const task = { id: 'task_1', prompt: 'Make it.' } as unknown as StartSpec['task'];
+  const resume = JSON.stringify({ session: 'gone', tokens: 0, usd: 0 });
+  await using rig = new Rig(play, { digest: async () => 'It made half of it.' }, { task, epoch: 2, resume });
+  rig.turn(2, 'Go on.');
+  const { lastWords } = await rig.until('turn_ended');
+  expect(lastWords).toMatch(/begin anew[\s\S]*Make it\.[\s\S]*half of it\.[\s\S]*Go on\.$/);
+  writeFileSync(join(rig.folder, 'gone.jsonl'), '{}\n');
+  await using again = new Rig(play, { transcripts: () => rig.folder }, { task, epoch: 3, resume });
+  again.turn(3, 'Go on.');
+  expect(await again.until('turn_ended')).toMatchObject({ lastWords: 'Go on.' });
+  expect(resumes).toEqual([undefined, 'gone']);
 });
 
 describe('mail in the middle of a turn', () => {
@@ -255,24 +269,28 @@ test('[EXE6.7] paths and permission are asked for before anything is done', asyn
       given.hook('PreToolUse', { tool_name: 'Write', tool_input: { file_path } });
     answers.push(await before('/w/a'), await before('/etc/passwd'));
     answers.push(await given.may('Bash', { command: 'ls' }), await given.may('Bash', { command: 'rm x' }));
-    answers.push(await given.may('Read', { file_path: '/etc/passwd' }));
+    answers.push(
+      await given.may('Edit', { file_path: '../b' }),
+      await given.may('Read', { file_path: '/usr/a' }),
+    );
     yield done('done');
   });
   rig.turn(1, 'go');
   await rig.until('turn_ended');
-  const outside = '/etc/passwd is outside of your worktree';
+  const outside = (path: string) => `${path} is outside of your worktree /w: you can write only in there.`;
   expect(answers).toEqual([
     {},
     {
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',
         permissionDecision: 'deny',
-        permissionDecisionReason: outside,
+        permissionDecisionReason: outside('/etc/passwd'),
       },
     },
     { behavior: 'allow', updatedInput: { command: 'ls' } },
-    { behavior: 'deny', message: 'no' },
-    { behavior: 'deny', message: outside },
+    { behavior: 'deny', message: 'It was not allowed. Go on without it, or ask your parent.' },
+    { behavior: 'deny', message: outside('../b') },
+    { behavior: 'allow', updatedInput: { file_path: '/usr/a' } },
   ]);
   expect(rig.events.filter(({ type }) => type.startsWith('permission'))).toMatchObject([
     { type: 'permission_asked' },

@@ -1,4 +1,6 @@
 import { PRESETS, custom, findProgram, type Preset } from '@reveille/executors/acp';
+import { CLAUDE, bundledProgram } from '@reveille/executors/claude';
+import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 
 /** An agent that speaks the protocol, and what was configured for it. */
@@ -27,6 +29,16 @@ export function acpBackends({ acp }: Config): readonly AcpBackend[] {
     return { preset: custom(name, program, args), configured: { program: null, ...rest } };
   });
   return [...presets, ...customs];
+}
+
+/** Where the SDK of an agent can be put, beside where our own packages would find it. */
+export const sdkFolder = (home: string): string => join(home, 'sdk');
+
+/** Claude Code: the person's own, or the one that came with its SDK. */
+export function claudeBackend({ claude }: Config, home: string): AcpBackend {
+  const bundled = claude.program ?? findProgram(CLAUDE.programs, process.env['PATH'] ?? '');
+  const program = bundled ?? bundledProgram(sdkFolder(home));
+  return { preset: CLAUDE, configured: { ...claude, program } };
 }
 
 /** Whether its program is there. A custom one was configured on purpose: that it is missing is told when it is used. */

@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Executor, StartSpec } from '@reveille/core';
-import { acpExecutor, pruneHomes, type Hands } from '@reveille/executors/acp';
+import { acpExecutor, pruneHomes, type Hands, type Wish } from '@reveille/executors/acp';
+import { CLAUDE, SDK_PACKAGE, claudeExecutor, loadSdk } from '@reveille/executors/claude';
 import type { Boundary } from '@reveille/worktrees';
 import { processIdentity } from '../../place/process-identity.ts';
 import { VERSION } from '../../version.ts';
 import type { World } from '../parts.ts';
 import type { RepositoryAgents } from '../repository-agents.ts';
-import type { AcpBackend } from './backends.ts';
+import { sdkFolder, type AcpBackend } from './backends.ts';
 import { launchFor } from './launch.ts';
 
 interface Rooms {
@@ -21,43 +22,65 @@ const FILE_BYTES = 16 * 2 ** 20;
 
 /** The executor of one agent that speaks the protocol, with what it has of the other rooms. */
 export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
-  const { world, boundary } = rooms;
-  const { config, place, url } = world;
+  const { world } = rooms;
   const { preset, configured } = backend;
-  const folder = join(place.home, 'agents');
-  const asks = config.acp.permissions === 'ask';
-  pruneHomes(join(folder, preset.name), Date.now()).catch((error: unknown) => {
-    world.log.warn('old homes of agents could not be removed', { error: String(error) });
-  });
   return acpExecutor({
+    ...surroundings(backend, rooms),
     preset,
     version: VERSION,
-    folder: join(place.home, 'processes'),
-    identityOf: processIdentity,
-    launch: (spec) =>
-      launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly }),
-    tools: ({ run, session, epoch }) => ({
-      url: `${url}/mcp`,
-      token: world.credentialOf({ run, session, epoch }),
-    }),
     has: (needs) =>
       needs.startsWith('.')
         ? existsSync(join(homedir(), needs))
         : (configured.env[needs] ?? process.env[needs] ?? '') !== '',
-    approve: ({ session, run, epoch }, wish, signal) =>
-      world.approve({ kind: 'worker', session, run, epoch }, wish, signal),
-    policy: config.acp.permissions,
     hands: (spec) => handsOf(rooms, spec),
     role: async (spec) => roleOf(rooms, spec),
-    digest: (spec) => digestOf(world, spec),
     log: (message, data) => world.log.warn(message, data),
-    waits: { initializeMs: config.acp.initializeMs },
+    waits: { initializeMs: world.config.acp.initializeMs },
   });
+}
+
+/** Claude Code, whose SDK is installed by the person or not at all. */
+export function claudeExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
+  const { place } = rooms.world;
+  const folder = sdkFolder(place.home);
+  return claudeExecutor({
+    ...surroundings(backend, rooms),
+    sdk: () => loadSdk(folder),
+    install: `Install it with: npm install --prefix ${folder} ${SDK_PACKAGE}`,
+    transcripts: ({ task }) => join(homesOf(place.home), CLAUDE.name, task.id, '.claude'),
+  });
+}
+
+const homesOf = (home: string): string => join(home, 'agents');
+
+/** What every agent that is a program of its own has of the other rooms. */
+function surroundings(backend: AcpBackend, rooms: Rooms) {
+  const { world, boundary } = rooms;
+  const { config, place, url } = world;
+  const folder = homesOf(place.home);
+  const asks = config.acp.permissions === 'ask';
+  pruneHomes(join(folder, backend.preset.name), Date.now()).catch((error: unknown) => {
+    world.log.warn('old homes of agents could not be removed', { error: String(error) });
+  });
+  return {
+    folder: join(place.home, 'processes'),
+    identityOf: processIdentity,
+    launch: (spec: StartSpec) =>
+      launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly }),
+    tools: ({ run, session, epoch }: StartSpec) => ({
+      url: `${url}/mcp`,
+      token: world.credentialOf({ run, session, epoch }),
+    }),
+    approve: ({ session, run, epoch }: StartSpec, wish: Wish, signal: AbortSignal) =>
+      world.approve({ kind: 'worker', session, run, epoch }, wish, signal),
+    policy: config.acp.permissions,
+    digest: (spec: StartSpec) => digestOf(world, spec),
+  };
 }
 
 /** An agent whose definition is gone may read. */
 function roleOf({ agents }: Rooms, { task }: StartSpec): { words: string; readOnly: boolean } {
-  const definition = agents.definition(task.repository, task.agent);
+  const definition = agents.defined(task.agent.name, task.repository);
   return { words: definition?.instructions ?? '', readOnly: definition?.readOnly ?? true };
 }
 

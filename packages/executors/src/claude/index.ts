@@ -1,0 +1,3 @@
+export { claudeExecutor } from './executor.ts';
+export { CLAUDE, type ClaudeOptions } from './options.ts';
+export { SDK_PACKAGE, bundledProgram, loadSdk, sdkFile } from './sdk.ts';
