@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import type { ErrorClass } from '@reveille/protocol';
-import { startModelServer, withModelScript, type ModelScript, type ModelStep } from '@reveille/model-server';
+import {
+  startModelServer,
+  withModelScript,
+  type ModelScript,
+  type ModelServer,
+  type ModelStep,
+} from '@reveille/model-server';
 import { asLoopTools, callTool } from '@reveille/tools';
 import {
   builtinExecutor,
@@ -12,15 +18,22 @@ import {
 } from '../src/index.ts';
 import type { Backend, Stand } from './stand.ts';
 
+interface Also extends Omit<Partial<BuiltinOptions>, 'endpoint'> {
+  readonly endpoint?: Partial<BuiltinOptions['endpoint']>;
+  /** Called with the model's server. */
+  readonly serving?: (server: ModelServer) => void;
+}
+
 /** The built-in loop on the scripted model, in one of the dialects it speaks. */
 export function builtinBackend(
   provider: 'anthropic' | 'openai-compatible' = 'anthropic',
-  also: Partial<BuiltinOptions> & { readonly endpoint?: Partial<BuiltinOptions['endpoint']> } = {},
+  also: Also = {},
 ): Backend {
   return {
     name: 'builtin',
     async open(stand) {
-      const server = await startModelServer({ key: 'the-key' });
+      const server = await startModelServer({ key: 'the-key', models: ['scripted-1'] });
+      also.serving?.(server);
       const executor = builtinExecutor({
         clock: stand.clock,
         folder: join(stand.folder, 'sessions'),

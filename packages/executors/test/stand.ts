@@ -140,11 +140,12 @@ export class Stand implements AsyncDisposable {
   }
 
   /** Everything dies where it is, and another engine goes on with what was written. */
-  async kill(): Promise<void> {
+  async kill(meanwhile: () => void = () => undefined): Promise<void> {
     this.#store.crash();
     const alive = this.lives.filter(({ orphan }) => !orphan);
     for (const life of alive) life.orphan = true;
     await Promise.all(alive.map(({ agent }) => agent.stop('killed')));
+    meanwhile();
     this.#store = openMemory({ clock: this.clock, memory: this.#store.memory });
     await this.#begin();
   }

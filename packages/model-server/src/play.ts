@@ -30,11 +30,12 @@ interface Cursor {
   done: number;
 }
 
-const MARK = /call_(m|w(\d{1,4})-)(\d{1,5})_/;
+const MARK = /call_(?:m|w(\d{1,4})-)(\d{1,5})x(\d{1,9})_/;
 
 /**
  * Finds out from the conversation alone which step is due: the script is walked along with what was said since it came.
- * A call's id carries the number of its step, so the place is found also after the beginning was forgotten. The one
+ * A call's id carries the number of its step and how often that had been played, so the place is found also after the
+ * beginning was forgotten. The one
  * thing to remember is how often a step has failed, since a failure leaves no trace in a conversation.
  */
 export class Player {
@@ -108,7 +109,12 @@ class Walk {
     if (text.trim() === '' && calls.length === 0) return;
     this.#settle();
     const mark = calls.map(({ id }) => MARK.exec(id)).find((found) => found !== null);
-    if (mark) this.#goTo(mark[2] === undefined ? null : Number(mark[2]), Number(mark[3]));
+    if (mark)
+      this.#goTo({
+        section: mark[1] === undefined ? null : Number(mark[1]),
+        at: Number(mark[2]),
+        done: Number(mark[3]),
+      });
     const step = this.#skip(() => true);
     this.#turnOver = calls.length === 0;
     if (!step) return;
@@ -121,7 +127,7 @@ class Walk {
   due(tried: (at: string) => number): { step: ParsedStep; mark: string } | null {
     this.#settle();
     const step = this.#skip((fleets, at) => tried(at) >= fleets);
-    return step ? { step, mark: this.#place } : null;
+    return step ? { step, mark: `${this.#place}x${this.#now.done}` } : null;
   }
 
   get #place(): string {
@@ -139,12 +145,8 @@ class Walk {
     this.#now.done = 0;
   }
 
-  #goTo(section: number | null, at: number): void {
-    const here = this.#now.section === section && this.#now.at === at;
-    if (here) return;
-    this.#now = section === null ? this.#main : { section, at, done: 0 };
-    this.#now.at = at;
-    this.#now.done = 0;
+  #goTo(place: Cursor): void {
+    this.#now = place.section === null ? Object.assign(this.#main, place) : place;
   }
 
   /** New words after the end of a turn choose the section that is played for them. */

@@ -24,7 +24,7 @@ describe('the place in a script', () => {
   test('[EXE9.1] it is found again when the beginning of the conversation was forgotten', async () => {
     await using server = await startModelServer();
     const talk = new Conversation(server.url);
-    const steps = ['one', 'two', 'three', 'four'].map((say) => ({ say, call: 'read_file' }));
+    const steps = [{ call: 'read_file', repeat: 2 }, { say: 'three', call: 'read_file' }, { say: 'four' }];
     const task = withModelScript('Do it.', { steps });
     await talk.turn(task, 'fine', 3);
     const tail = talk.messages.slice(-2);

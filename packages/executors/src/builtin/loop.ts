@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock, ExecutorEvent, StartSpec } from '@reveille/core';
 import { isReveilleError, type Orchestrator, type TaskView } from '@reveille/protocol';
-import type { ToolModelMessage } from 'ai';
+import type { ModelMessage, ToolModelMessage } from 'ai';
 import { contextOf, costOf } from './endpoint.ts';
 import { FaultError, faulty, type Fault } from './faults.ts';
 import type { Answer, Asked, Model } from './model.ts';
@@ -205,25 +205,33 @@ export class Loop {
 
   /** What must not be forgotten stays: the task, the mail, the subtasks. The rest becomes a summary. */
   async #shorten(signal: AbortSignal): Promise<void> {
-    const { model, role, transcript, tell } = this.#options;
+    const { model, transcript, tell } = this.#options;
+    const { messages: all } = transcript;
     const past: Past = {
-      messages: transcript.messages,
+      messages: all,
       task: transcript.task ?? '',
       letters: transcript.letters,
       children: await this.#children(),
-      room: contextOf(model.endpoint) * CHARS_PER_TOKEN * 0.5,
+      // Half of what it is, at most: a model that says it is too long knows better than any setting.
+      room: Math.min(contextOf(model.endpoint) * CHARS_PER_TOKEN, JSON.stringify(all).length) * 0.5,
     };
     tell({ type: 'sign' });
-    const messages = [{ role: 'user', content: summaryRequest(past) }] as const;
-    const asked = { model: role.model, system: role.system, messages, tools: [], signal };
-    // Without one, what it called is listed.
-    const summary = await this.#once(asked).catch((error: unknown) => {
+    const summary = await this.#summary(summaryRequest(past), signal);
+    await transcript.shorten(shortened(past, summary));
+    this.#size = 0;
+  }
+
+  /** What the model makes of it; null: nothing, and then what it called is listed. */
+  async #summary(messages: readonly ModelMessage[] | null, signal: AbortSignal): Promise<string | null> {
+    if (!messages) return null;
+    const { role } = this.#options;
+    try {
+      return (await this.#once({ ...role, messages, tools: [], signal })).text;
+    } catch (error) {
       signal.throwIfAborted();
       if (error instanceof FaultError && error.fault.class === 'limit') throw error;
       return null;
-    });
-    await transcript.shorten(shortened(past, summary?.text ?? null));
-    this.#size = 0;
+    }
   }
 
   async #children(): Promise<string> {

@@ -18,10 +18,16 @@ const SUMMARY_FOR_SELF = `This conversation is about to be shortened. Write down
 what was asked and decided; what is done, with the names of files, commands and their results; what was tried and failed, and why; what is
 open, in order. Only facts from this conversation. At most 800 words.`;
 
-/** What is asked of the model; only what would be forgotten is shown to it. */
-export function summaryRequest(past: Past): string {
+/** What is asked of the model: its task, and of the rest only what would be forgotten. Null: nothing would be. */
+export function summaryRequest(past: Past): ModelMessage[] | null {
   const { old } = split(past);
-  return `${rendered(old, Math.floor(past.room * 0.8))}\n\n${SUMMARY_FOR_SELF}`;
+  const forgotten = old.filter(({ content }) => content !== past.task);
+  if (forgotten.length === 0) return null;
+  const shown = rendered(forgotten, Math.floor(past.room * 0.8));
+  return [
+    { role: 'user', content: past.task },
+    { role: 'user', content: `What happened since:\n\n${shown}\n\n${SUMMARY_FOR_SELF}` },
+  ];
 }
 
 /** The task in full, what is known of the rest, all mail there is room for, the subtasks, and then the last steps as they were. */
@@ -47,16 +53,17 @@ export function shortened(past: Past, summary: string | null): ModelMessage[] {
   ];
 }
 
-/** The last steps that fit into a quarter of the room; a call is never parted from its result. */
+/** The last steps that fit into a quarter of the room, one at least; a call is never parted from its result. */
 function split({ messages, room }: Past): { old: readonly ModelMessage[]; recent: readonly ModelMessage[] } {
-  const most = room * 0.25;
   let from = messages.length;
-  let size = 0;
+  let left = room * 0.25;
+  let step = false;
   for (let at = messages.length - 1; at > 0; at--) {
     const message = messages[at];
-    size += JSON.stringify(message).length;
-    if (size > most && from < messages.length) break;
+    left -= JSON.stringify(message).length;
+    if (left < 0 && step) break;
     if (message?.role !== 'tool') from = at;
+    step ||= message?.role === 'assistant';
   }
   return { old: messages.slice(0, from), recent: messages.slice(from) };
 }
