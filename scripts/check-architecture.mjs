@@ -13,6 +13,7 @@ const MAY_IMPORT = {
   'packages/core': ['protocol'],
   ...Object.fromEntries(HANDS.map((hand) => [`packages/${hand}`, ['protocol', 'core']])),
   'packages/tools': ['protocol'],
+  'packages/model-server': [],
   'packages/daemon': ['protocol', 'core', 'tools', ...HANDS],
   // The hands because the demo is composed there: it needs no daemon.
   'apps/cli': ['protocol', 'tools', 'daemon', 'agents', 'core', 'stores', 'executors', 'worktrees'],

@@ -225,9 +225,7 @@ export class AgentLine {
 }
 
 /** Without the word that says what kind of event it is: it goes on record as it is. */
-function failureOf({
-  type: _,
-  ...failure
-}: Extract<ExecutorEvent, { type: 'failed' }>): NonNullable<AgentLine['failure']> {
-  return failure;
+function failureOf(event: Extract<ExecutorEvent, { type: 'failed' }>): NonNullable<AgentLine['failure']> {
+  const { class: kind, message, retryAfterMs } = event;
+  return { class: kind, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }

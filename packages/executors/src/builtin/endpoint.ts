@@ -1,0 +1,78 @@
+/** Where a model is, and what is known of it. */
+export interface Endpoint {
+  readonly provider: Provider;
+  /** Null: where the vendor has it. */
+  readonly baseUrl: string | null;
+  readonly model: string;
+  /** Asked before every call, so that a key that is set later counts; never kept, never said. */
+  readonly apiKey: () => string | undefined;
+  /** What the key is called, for whoever has to set it. */
+  readonly keyName: string | null;
+  /** How much a conversation may hold; null: what is usual for the provider. */
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  /** In dollars for a million tokens; null: nobody knows. */
+  readonly price: Price | null;
+}
+
+export const PROVIDERS = ['anthropic', 'openai', 'openai-compatible', 'ollama'] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  /** Of what was read from a cache; null: as any other input. */
+  readonly cached: number | null;
+}
+
+interface Usual {
+  readonly url: string | null;
+  readonly contextTokens: number;
+  readonly needsKey: boolean;
+}
+
+const USUAL: { readonly [P in Provider]: Usual } = {
+  anthropic: { url: 'https://api.anthropic.com/v1', contextTokens: 200_000, needsKey: true },
+  openai: { url: 'https://api.openai.com/v1', contextTokens: 128_000, needsKey: true },
+  'openai-compatible': { url: null, contextTokens: 128_000, needsKey: false },
+  // What it really takes is a setting of the server; it cuts what is longer, silently.
+  ollama: { url: 'http://127.0.0.1:11434/v1', contextTokens: 32_000, needsKey: false },
+};
+
+/** The URL with the version in it, which people leave out as often as not. */
+export function urlOf({ provider, baseUrl }: Endpoint): string | null {
+  const url = baseUrl?.replace(/\/+$/, '') ?? USUAL[provider].url;
+  if (url === null || provider === 'openai-compatible' || /\/v\d+\w*$/.test(url)) return url;
+  return `${url}/v1`;
+}
+
+/** Without what may be secret in a URL. */
+export function shownUrl(endpoint: Endpoint): string {
+  const url = URL.parse(urlOf(endpoint) ?? '');
+  return url ? `${url.origin}${url.pathname}` : '(no URL)';
+}
+
+export const contextOf = ({ provider, contextTokens }: Endpoint): number =>
+  contextTokens ?? USUAL[provider].contextTokens;
+
+/** What stands in the way of any call, in words that name what to set; null: nothing that can be known beforehand. */
+export function missing(endpoint: Endpoint): string | null {
+  const { provider, keyName } = endpoint;
+  const url = urlOf(endpoint);
+  if (url === null) return 'There is no URL of the model. Set backends.builtin.baseUrl.';
+  if (!URL.canParse(url)) return `"${url}" is no URL. Set backends.builtin.baseUrl.`;
+  const key = endpoint.apiKey();
+  if (key || (keyName === null && !USUAL[provider].needsKey)) return null;
+  if (keyName === null) return `There is no key for ${provider}. Set backends.builtin.apiKeyEnv.`;
+  return `There is no key for ${provider}: the daemon's environment has no ${keyName}. Set it and restart the daemon, or name another variable in backends.builtin.apiKeyEnv.`;
+}
+
+export function costOf(
+  price: Price | null,
+  used: { readonly input: number; readonly cached: number; readonly output: number },
+): number | null {
+  if (!price) return null;
+  const fresh = used.input - used.cached;
+  const cached = used.cached * (price.cached ?? price.input);
+  return (fresh * price.input + cached + used.output * price.output) / 1_000_000;
+}

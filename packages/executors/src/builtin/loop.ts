@@ -1,0 +1,281 @@
+import { createHash } from 'node:crypto';
+import type { Clock, ExecutorEvent, StartSpec } from '@reveille/core';
+import { isReveilleError, type Orchestrator, type TaskView } from '@reveille/protocol';
+import type { ModelMessage, ToolModelMessage } from 'ai';
+import { contextOf, costOf } from './endpoint.ts';
+import { FaultError, faulty, type Fault } from './faults.ts';
+import type { Answer, Asked, Model } from './model.ts';
+import { shortened, summaryRequest, type Past } from './shorten.ts';
+import { endsRun, together, touched, type BuiltinResult, type BuiltinTool, type Call } from './tools.ts';
+import type { Transcript } from './transcript.ts';
+
+/** Who the agent is. */
+export interface Role {
+  readonly system: string;
+  /** Null: the one its endpoint is set to. */
+  readonly model: string | null;
+}
+
+export interface LoopOptions {
+  readonly spec: StartSpec;
+  readonly clock: Clock;
+  readonly chance: () => number;
+  readonly model: Model;
+  readonly role: Role;
+  readonly tools: () => Promise<readonly BuiltinTool[]>;
+  readonly orchestrator: Orchestrator;
+  readonly transcript: Transcript;
+  readonly tell: (event: ExecutorEvent) => void;
+  readonly retryWithinMs: number;
+}
+
+/** `over`: the run is, and whoever holds it is about to say so. */
+export type TurnEnd = { readonly kind: 'rests'; readonly words: string } | { readonly kind: 'over' };
+
+const CUT = 'Your answer was cut because it was too long. Go on; make smaller steps.';
+const MOST_CUTS = 3;
+/** Of a conversation in its largest permitted form, what is left for the answer and for what was estimated wrong. */
+const FULL = 0.8;
+const CHARS_PER_TOKEN = 4;
+/** How long an address that nobody ever answered at is tried. */
+const FIRST_REACH_MS = 3_000;
+
+/** Asks the model, does what it wants done, tells it what came of it, until it wants nothing more. */
+export class Loop {
+  readonly #options: LoopOptions;
+  #numbers = 0;
+  /** Tokens of the conversation as of the last answer. */
+  #size = 0;
+  #words = '';
+  /** What reading calls have given so far: the same again is no news. */
+  readonly #known = new Set<string>();
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+  }
+
+  /** A turn, or more of one: its last words are those of all of it. */
+  async play(signal: AbortSignal, { more = false } = {}): Promise<TurnEnd> {
+    const { transcript } = this.#options;
+    if (!more) this.#words = '';
+    let cuts = 0;
+    for (;;) {
+      transcript.takeMail();
+      const tools = await this.#options.tools();
+      if (this.#size > contextOf(this.#options.model.endpoint) * FULL) await this.#shorten(signal);
+      const answer = await this.#answer(tools, signal);
+      await transcript.answer(answer.message);
+      this.#tellAnswer(answer);
+      if (answer.end === 'refusal') throw faulty('refusal', answer.text || 'the model refused');
+      if (answer.calls.length > 0) {
+        if (await this.#act(answer.calls, tools, signal)) return { kind: 'over' };
+        cuts = 0;
+        continue;
+      }
+      if (answer.end === 'cut' && ++cuts <= MOST_CUTS) {
+        await transcript.note(CUT);
+        continue;
+      }
+      if (!transcript.hasMail) return { kind: 'rests', words: this.#words };
+    }
+  }
+
+  #tellAnswer({ text, thought, used }: Answer): void {
+    const { tell } = this.#options;
+    this.#size = used.input + used.output;
+    if (thought !== '') tell({ type: 'thought', text: thought });
+    if (text === '') return;
+    this.#words = text;
+    tell({ type: 'output', text });
+  }
+
+  /** One answer, whatever it takes: a conversation that is too long is shortened, once. */
+  async #answer(tools: readonly BuiltinTool[], signal: AbortSignal): Promise<Answer> {
+    const { role, transcript } = this.#options;
+    const asked = (): Omit<Asked, 'sign'> => ({
+      model: role.model,
+      system: role.system,
+      messages: transcript.messages,
+      tools,
+      signal,
+    });
+    try {
+      return await this.#patiently(asked());
+    } catch (error) {
+      if (!(error instanceof FaultError) || !error.fault.tooLong) throw error;
+      await this.#shorten(signal);
+      return await this.#patiently(asked());
+    }
+  }
+
+  /** Faults that pass are waited out for a while; then it is the engine's turn to wait, which holds no slot meanwhile. */
+  async #patiently(asked: Omit<Asked, 'sign'>): Promise<Answer> {
+    const { clock, model, retryWithinMs } = this.#options;
+    const since = clock.mono();
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#once(asked);
+      } catch (error) {
+        asked.signal.throwIfAborted();
+        const fault = model.fault(error);
+        const patience = fault.class === 'invalid' ? FIRST_REACH_MS : retryWithinMs;
+        const pause = this.#pause(fault, tries);
+        if (!fault.transient || clock.mono() - since + pause > patience) throw new FaultError(fault);
+        await wait(clock, pause, asked.signal);
+      }
+    }
+  }
+
+  #pause({ retryAfterMs }: Fault, tries: number): number {
+    if (retryAfterMs !== null) return retryAfterMs;
+    return Math.min(30_000, 500 * 2 ** tries) * (0.5 + this.#options.chance() / 2);
+  }
+
+  /** One call of the model. What it may use is set aside before (LIM1), and what it used is told, whatever came of it. */
+  async #once(asked: Omit<Asked, 'sign'>): Promise<Answer> {
+    const { spec, model, orchestrator, tell } = this.#options;
+    const id = `${spec.epoch}-${++this.#numbers}`;
+    const budgeted = spec.task.budget !== null;
+    if (budgeted) {
+      const { granted, why } = await orchestrator.reserve(id, { tokens: this.#estimate(asked) });
+      if (!granted) throw faulty('limit', why ?? 'the budget is used up');
+    }
+    try {
+      const answer = await model.ask({ ...asked, sign: () => tell({ type: 'sign' }) });
+      const { input, cached, output } = answer.used;
+      const usd = costOf(model.endpoint.price, answer.used);
+      const name = asked.model ?? model.endpoint.model;
+      tell({ type: 'usage', id, tokens: input + output, usd, model: name, input, cached, output });
+      return answer;
+    } catch (error) {
+      if (budgeted) tell({ type: 'usage', id, tokens: 0, usd: 0 });
+      throw error;
+    }
+  }
+
+  #estimate({ messages, system }: Omit<Asked, 'sign'>): number {
+    if (this.#size > 0) return this.#size;
+    return Math.ceil((JSON.stringify(messages).length + system.length) / CHARS_PER_TOKEN);
+  }
+
+  /** True: the run is over. */
+  async #act(calls: readonly Call[], tools: readonly BuiltinTool[], signal: AbortSignal): Promise<boolean> {
+    const { transcript } = this.#options;
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
+    const results = new Map<string, BuiltinResult>();
+    for (const group of together(calls, byName))
+      await Promise.all(
+        group.map(async (call) =>
+          results.set(call.id, await this.#call(call, byName.get(call.name), signal)),
+        ),
+      );
+    const content = calls.map((call) => resultPart(call, results.get(call.id)));
+    await transcript.results({ role: 'tool', content });
+    signal.throwIfAborted();
+    return calls.some((call) => {
+      const result = results.get(call.id);
+      return result !== undefined && endsRun(call, result);
+    });
+  }
+
+  async #call(call: Call, tool: BuiltinTool | undefined, signal: AbortSignal): Promise<BuiltinResult> {
+    const { spec, tell, transcript } = this.#options;
+    const digest = `${call.name} ${JSON.stringify(call.input)}`;
+    const id = `${spec.epoch}-${++this.#numbers}`;
+    // Local models number their calls from the start in every answer.
+    const callId = `${spec.run}:${transcript.answers}:${call.id}`;
+    tell({ type: 'tool_call', id, name: call.name, digest: digest.length > 500 ? hashed(digest) : digest });
+    const result = tool
+      ? await tool.execute(call.input, { callId, signal })
+      : failed(`There is no tool "${call.name.slice(0, 100)}".`);
+    tell({ type: 'tool_end', id, failed: result.isError, news: this.#isNews(tool, digest, result) });
+    const path = touched(call, result);
+    if (path !== null) tell({ type: 'file_touched', path });
+    return result;
+  }
+
+  #isNews(tool: BuiltinTool | undefined, digest: string, { text, isError }: BuiltinResult): boolean {
+    if (isError) return false;
+    if (!tool?.readOnly) return true;
+    const hash = hashed(`${digest}\0${text}`);
+    const news = !this.#known.has(hash);
+    if (this.#known.size < 10_000) this.#known.add(hash);
+    return news;
+  }
+
+  /** What must not be forgotten stays: the task, the mail, the subtasks. The rest becomes a summary. */
+  async #shorten(signal: AbortSignal): Promise<void> {
+    const { model, transcript, tell } = this.#options;
+    const { messages: all } = transcript;
+    const past: Past = {
+      messages: all,
+      task: transcript.task ?? '',
+      letters: transcript.letters,
+      children: await this.#children(),
+      // Half of what it is, at most: a model that says it is too long knows better than any setting.
+      room: Math.min(contextOf(model.endpoint) * CHARS_PER_TOKEN, JSON.stringify(all).length) * 0.5,
+    };
+    tell({ type: 'sign' });
+    const summary = await this.#summary(summaryRequest(past), signal);
+    await transcript.shorten(shortened(past, summary));
+    this.#size = 0;
+  }
+
+  /** What the model makes of it; null: nothing, and then what it called is listed. */
+  async #summary(messages: readonly ModelMessage[] | null, signal: AbortSignal): Promise<string | null> {
+    if (!messages) return null;
+    const { role } = this.#options;
+    try {
+      return (await this.#once({ ...role, messages, tools: [], signal })).text;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof FaultError && error.fault.class === 'limit') throw error;
+      return null;
+    }
+  }
+
+  async #children(): Promise<string> {
+    const { orchestrator, spec } = this.#options;
+    const children: readonly TaskView[] = await orchestrator
+      .listTasks({ owner: spec.session })
+      .catch((error: unknown) => {
+        if (isReveilleError(error)) return [];
+        throw error;
+      });
+    if (children.length === 0) return 'You have no subtasks.';
+    const lines = children.slice(-200).map(({ task }) => `- ${task.id} "${task.name}": ${task.state}`);
+    return `Your subtasks:\n${lines.join('\n')}`;
+  }
+}
+
+function resultPart(call: Call, result: BuiltinResult | undefined): ToolModelMessage['content'][number] {
+  const { text, isError, notice } = result ?? failed('It was not called.');
+  const value = notice === null ? text : `${text}\n${notice}`;
+  const output = { type: isError ? 'error-text' : 'text', value } as const;
+  return { type: 'tool-result', toolCallId: call.id, toolName: call.name, output };
+}
+
+const failed = (text: string): BuiltinResult => ({
+  text,
+  structured: null,
+  isError: true,
+  error: null,
+  notice: null,
+});
+
+const hashed = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      cancel();
+      reject(signal.reason as Error);
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}

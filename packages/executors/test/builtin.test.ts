@@ -1,0 +1,318 @@
+import { appendFileSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Clock } from '@reveille/core';
+import type { ModelServer, ModelStep } from '@reveille/model-server';
+import { describe, expect, test } from 'vitest';
+import type { BuiltinOptions } from '../src/index.ts';
+import { builtinBackend } from './backends.ts';
+import { Stand, realClock, until } from './stand.ts';
+
+const report = (output: string): ModelStep => ({
+  call: 'a2a_subtask_complete',
+  input: { status: 'success', output },
+});
+const look: ModelStep = { call: 'list_directory', input: { path: '.' } };
+
+/** A second of it is ten milliseconds. */
+const quickClock: Clock = {
+  now: () => Date.now(),
+  mono: () => performance.now() * 100,
+  after: (ms, fire) => realClock.after(ms / 100, fire),
+};
+
+interface Options extends Omit<Partial<BuiltinOptions>, 'endpoint'> {
+  readonly endpoint?: Partial<BuiltinOptions['endpoint']>;
+}
+
+async function open(options: Options = {}): Promise<{ stand: Stand; server: () => ModelServer }> {
+  let server: ModelServer | null = null;
+  const backend = builtinBackend('anthropic', { ...options, serving: (made) => (server = made) });
+  return { stand: await Stand.open(backend), server: () => server! };
+}
+
+describe('faults', () => {
+  test('[EXE1.60] those that pass are waited out: limits, overload, broken connections and streams', async () => {
+    const { stand, server } = await open({ clock: quickClock, retryWithinMs: 600_000 });
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      steps: [
+        { fail: 'rate_limit', times: 2, retryAfterS: 1 },
+        { fail: 'overload', times: 1 },
+        { fail: 'server', times: 1 },
+        { fail: 'network', times: 1 },
+        { fail: 'broken_stream', times: 1, say: 'half of a sentence '.repeat(20) },
+        report('through'),
+      ],
+    });
+    expect((await stand.ended(task)).output).toBe('through');
+    expect(stand.livesOf(task)).toHaveLength(1);
+    expect(server().requests).toHaveLength(7);
+    expect(stand.eventsOf(task).filter(({ type }) => type === 'output')).toEqual([]);
+  });
+
+  test('[EXE1.60] a model that says nothing is asked again', async () => {
+    const { stand } = await open({ clock: quickClock, stallMs: 30_000, retryWithinMs: 60_000_000 });
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({ steps: [{ fail: 'hang', times: 1 }, report('through')] });
+    expect((await stand.ended(task)).output).toBe('through');
+    expect(stand.livesOf(task)).toHaveLength(1);
+  });
+
+  test('[EXE1.61] what would take too long is the engine’s to wait for, with when to come back', async () => {
+    const { stand } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({ steps: [{ fail: 'rate_limit', retryAfterS: 600 }] });
+    await until(async () => (await stand.view(task)).task.waitingOn === 'backoff');
+    const failed = stand.eventsOf(task).find(({ type }) => type === 'failed');
+    expect(failed).toMatchObject({ class: 'rate_limit', retryAfterMs: 600_000 });
+    const { run } = await stand.view(task);
+    expect(run!.retryAt! - Date.now()).toBeGreaterThan(500_000);
+  });
+
+  const wrong = async (endpoint: Options['endpoint']): Promise<{ message: string; all: string }> => {
+    const { stand } = await open({ ...(endpoint ? { endpoint } : {}), clock: quickClock });
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({ steps: [report('never')] });
+    const { status, error } = await stand.ended(task);
+    expect(status).toBe('failed');
+    await until(() => chat.mail.some((text) => text.includes('ended: failed')));
+    return { message: error!.message, all: JSON.stringify([stand.eventsOf(task), chat.mail]) };
+  };
+
+  test('[EXE1.62] a missing key, a wrong one, an unknown model and a wrong address each say what to set', async () => {
+    const missing = await wrong({ apiKey: () => undefined });
+    expect(missing.message).toMatch(/no MODEL_KEY.*backends\.builtin\.apiKeyEnv/);
+    const refused = await wrong({ apiKey: () => 'sk-very-secret-key' });
+    expect(refused.message).toMatch(/The key in MODEL_KEY was refused.*401/);
+    expect(refused.all).not.toContain('very-secret');
+    const unknown = await wrong({ model: 'gpt-nothing' });
+    expect(unknown.message).toMatch(/no model "gpt-nothing".*backends\.builtin\.model/);
+    const address = await wrong({ baseUrl: `http://127.0.0.1:${await freePort()}/v1` });
+    expect(address.message).toMatch(/Nobody answers at .*ECONNREFUSED.*backends\.builtin\.baseUrl/);
+    const nonsense = await wrong({ baseUrl: 'nowhere' });
+    expect(nonsense.message).toMatch(/no URL.*backends\.builtin\.baseUrl/);
+  });
+
+  test('[EXE1.62] an address that answered before and does not now is waited for', async () => {
+    const { stand, server } = await open({ clock: quickClock, retryWithinMs: 1_000 });
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      steps: [
+        { say: 'hm', ...look },
+        { hold: 'gate', say: 'never' },
+      ],
+    });
+    await until(() => server().held('gate') === 1);
+    await server().stop();
+    await until(async () => (await stand.view(task)).task.waitingOn === 'backoff');
+    expect(stand.eventsOf(task).find(({ type }) => type === 'failed')).toMatchObject({ class: 'network' });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+describe('answers', () => {
+  test('[EXE1.63] one that was cut goes on; thoughts are told; an empty one ends the turn', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      steps: [{ think: 'Hm.', say: 'The first half', cut: true }, { empty: true }],
+      onMail: [{ when: 'appear to be idle', steps: [report('done')] }],
+    });
+    expect((await stand.ended(task)).output).toBe('done');
+    expect(stand.eventsOf(task)).toContainEqual({ type: 'thought', text: 'Hm.' });
+    const words = server().requests[1]!.messages.map(({ text }) => text);
+    expect(words.slice(-2)).toEqual(['The first half', expect.stringContaining('was cut')]);
+  });
+
+  test('[EXE1.63] a tool that is not there and an input that is wrong are answered with what to do', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      steps: [
+        { calls: [{ call: 'dance' }, { call: 'read_file', input: { file: 1 } }, { call: 'list_directory' }] },
+        report('done'),
+      ],
+    });
+    await stand.ended(task);
+    const results = server().requests[1]!.messages.filter(({ role }) => role === 'tool');
+    expect(results.map(({ text }) => text)).toEqual([
+      expect.stringContaining('no tool "dance"'),
+      expect.stringContaining('path'),
+      expect.any(String),
+    ]);
+    const ends = stand.eventsOf(task).filter((event) => event.type === 'tool_end');
+    expect(ends.slice(0, 3).map(({ failed }) => failed)).toContain(true);
+  });
+
+  test('[EXE1.64] calls and files are told; the same look again is no news', async () => {
+    const { stand } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      steps: [
+        { ...look, repeat: 2 },
+        { call: 'create_file', input: { path: 'x.txt', content: 'x' } },
+        look,
+        report('done'),
+      ],
+    });
+    await stand.ended(task);
+    const events = stand.eventsOf(task);
+    expect(events).toContainEqual({ type: 'file_touched', path: 'x.txt' });
+    const news = events.flatMap((event) => (event.type === 'tool_end' ? [event.news] : []));
+    expect(news.slice(0, 4)).toEqual([true, false, true, true]);
+    const digests = events.flatMap((event) => (event.type === 'tool_call' ? [event.digest] : []));
+    expect(digests[0]).toBe(digests[1]);
+  });
+
+  test('[EXE1.65] what it costs is told where the price is known, and unknown where not', async () => {
+    const cost = async (price: BuiltinOptions['endpoint']['price']): Promise<number | null> => {
+      const { stand } = await open({ endpoint: { price } });
+      await using _ = stand;
+      const chat = await stand.chat();
+      const usage = { input: 1_000, output: 100, cached: 400 };
+      const task = await chat.spawn({ steps: [{ ...report('done'), usage }] });
+      await stand.ended(task);
+      const told = stand.eventsOf(task).find((event) => event.type === 'usage');
+      expect(told).toMatchObject({ tokens: 1_100, input: 1_000, cached: 400, output: 100 });
+      expect(stand.backend.executor.capabilities?.cost).toBe(price !== null);
+      return told!.usd;
+    };
+    expect(await cost(null)).toBeNull();
+    expect(await cost({ input: 3, output: 15, cached: 0.3 })).toBeCloseTo(
+      (600 * 3 + 400 * 0.3 + 1500) / 1e6,
+      12,
+    );
+  });
+
+  test('[EXE1.66] a budget that has no room for the next call ends the run before it is made', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const { tasks } = await stand.person.savePlan(
+      {
+        name: 'small',
+        tasks: [
+          {
+            id: 'one',
+            prompt: stand.backend.prompt({ steps: [{ ...look, usage: { input: 900 } }, report('never')] }),
+            budget: { tokens: 1_000 },
+          },
+        ],
+      },
+      { start: true },
+    );
+    const end = await stand.ended(tasks[0]!.task.id);
+    expect(end).toMatchObject({ status: 'failed', error: { class: 'limit' } });
+    expect(server().requests).toHaveLength(1);
+  });
+});
+
+describe('memory', () => {
+  const child = (stand: Stand): ModelStep => ({
+    call: 'a2a_spawn_subtask',
+    input: { prompt: stand.backend.prompt({ steps: [report('the child says 42')] }), blocking: false },
+  });
+
+  test.for([
+    { why: 'the model says so', step: { fail: 'context_too_long', times: 1 } as ModelStep },
+    { why: 'the tokens say so', step: { ...look, usage: { input: 1_990_000 } } as ModelStep },
+  ])('[EXE1.67] too long, it forgets neither task nor mail nor children: $why', async ({ step }) => {
+    const { stand, server } = await open({ endpoint: { contextTokens: 2_000_000 } });
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      steps: [child(stand), { ...look, until: 'the child says 42' }, step, report('still here')],
+    });
+    expect((await stand.ended(task)).output).toBe('still here');
+    const mine = server().requests.filter(({ messages }) => messages[0]?.text.includes(task));
+    const last = mine.at(-1)!.messages.map(({ text }) => text);
+    expect(last[0]).toContain('reveille-model');
+    expect(last[1]).toContain('was shortened');
+    expect(last[1]).toContain('A scripted conversation');
+    expect(last[1]).toMatch(/Your subtasks:\n- task_\w+ .*completed/);
+    expect(last.join('\n')).toMatch(/<reveille-data msg_\w+>\nthe child says 42/);
+    expect(server().requests.some(({ tools }) => tools.length === 0)).toBe(true);
+  });
+
+  test('[EXE1.67] without a summary it is told what it had called; too long all the same, it fails', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      toolless: true,
+      steps: [{ ...look, repeat: 3 }, { fail: 'context_too_long', times: 3 }, report('never')],
+    });
+    expect(await stand.ended(task)).toMatchObject({ status: 'failed', error: { class: 'invalid' } });
+    const words = server()
+      .requests.at(-1)!
+      .messages.map(({ text }) => text);
+    expect(words[1]).toContain('- list_directory');
+  });
+
+  test('[EXE1.68] what was being written when it was killed never happened; the rest it knows', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({ steps: [look, { hold: 'gate', say: 'never' }, report('went on')] });
+    await until(() => server().held('gate') === 1);
+    const [file] = sessions(stand);
+    await stand.kill(() => appendFileSync(file!, '{"kind":"answer","message":{"role":"assist'));
+    server().release('gate');
+    expect((await stand.ended(task)).output).toBe('went on');
+    const lines = readFileSync(file!, 'utf8').trimEnd().split('\n');
+    expect(() => lines.map((line) => JSON.parse(line) as unknown)).not.toThrow();
+  });
+
+  test('[EXE1.69] one whose session is lost cannot say what it had, and is told its task again', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({ steps: [look, { hold: 'gate', say: 'never' }] });
+    await until(() => server().held('gate') === 1);
+    await until(async () => (await stand.view(task)).run?.assigned === true);
+    const before = server().requests.length;
+    await stand.kill(() => sessions(stand).forEach((file) => rmSync(file)));
+    await until(() => server().requests.length > before);
+    const [first] = server().requests[before]!.messages;
+    expect(first?.text).toMatch(/is lost[\s\S]*Your task[\s\S]*reveille-model/);
+    const [, second] = stand.livesOf(task);
+    expect([...(await second!.agent.seen(['msg_x'])).values()]).toEqual(['unknown']);
+    server().release('gate');
+  });
+
+  test('[EXE1.70] sessions are the user’s alone, and forgotten when nobody used them for long', async () => {
+    const { stand } = await open();
+    await using _ = stand;
+    const { forgetSessions } = await import('../src/index.ts');
+    const { statSync, utimesSync } = await import('node:fs');
+    const chat = await stand.chat();
+    for (const n of [1, 2]) await stand.ended(await chat.spawn({ steps: [report(`${n}`)] }));
+    const [old, young] = sessions(stand);
+    expect(statSync(old!).mode & 0o077).toBe(0);
+    utimesSync(old!, 1, 1);
+    await forgetSessions(join(stand.folder, 'sessions'), 1_000_000_000);
+    expect(sessions(stand)).toEqual([young]);
+  });
+});
+
+function sessions(stand: Stand): string[] {
+  const folder = join(stand.folder, 'sessions');
+  return readdirSync(folder)
+    .sort()
+    .map((name) => join(folder, name));
+}

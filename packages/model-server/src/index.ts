@@ -1,0 +1,3 @@
+export type { Heard } from './conversation.ts';
+export { FAILURES, withModelScript, type ModelScript, type ModelStep } from './script.ts';
+export { startModelServer, type ModelRequest, type ModelServer, type ModelServerOptions } from './server.ts';
