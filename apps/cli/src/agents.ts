@@ -1,5 +1,5 @@
 import type { Catalogue } from '@reveille/agents';
-import { isReveilleError, type Orchestrator } from '@reveille/protocol';
+import type { Backend } from '@reveille/protocol';
 import type { Io } from './io.ts';
 import { homeOf, type Repository } from './repository.ts';
 import { TrustFolder } from './trust.ts';
@@ -22,21 +22,9 @@ export async function agentsOf(io: Io, repository: Repository | null): Promise<A
   return Object.assign(made, { [Symbol.dispose]: () => made.close() });
 }
 
-/**
- * The backends that the daemon has. Nobody lists them, but whoever asks for one that does not exist is told which do, before
- * anything is made.
- */
-export async function backendsOf(
-  orchestrator: Pick<Orchestrator, 'spawnSubtask'>,
-): Promise<readonly string[]> {
-  try {
-    await orchestrator.spawnSubtask(
-      { agentType: 'no-such-backend-as-this:agent', prompt: 'none' },
-      { blocking: false },
-    );
-    return [];
-  } catch (error) {
-    const known: unknown = isReveilleError(error, 'unknown_agent') ? error.data['known'] : [];
-    return Array.isArray(known) ? known.filter((name) => typeof name === 'string') : [];
-  }
+/** What agents can be run on. Only a running daemon knows; none is started to ask. Null: none runs. */
+export async function backendsHere({ env }: Pick<Io, 'env'>): Promise<readonly Backend[] | null> {
+  const { connect, daemonStatus } = await import('@reveille/daemon/connect');
+  if ((await daemonStatus({ env })).state !== 'running') return null;
+  return (await connect({ env, start: false })).backends();
 }

@@ -4,13 +4,14 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { isReveilleError } from '@reveille/protocol';
 import { examine } from '@reveille/worktrees';
-import { agentsOf } from '../agents.ts';
+import { agentsOf, backendsHere } from '../agents.ts';
 import { command } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { paintOf, print } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
 import { pad } from '../view/columns.ts';
 import { TrustFolder } from '../trust.ts';
+import { backendWords } from './agent.ts';
 import { words as daemonWords } from './daemon.ts';
 
 /** One thing that was looked at. The room of worktrees gives its findings in the same form. */
@@ -211,6 +212,7 @@ async function agents(io: Io, repository: Repository | null): Promise<Finding[]>
           ? 'reveille init'
           : '',
     },
+    await backends(io),
     {
       area: 'agents',
       name: 'programs',
@@ -220,6 +222,20 @@ async function agents(io: Io, repository: Repository | null): Promise<Finding[]>
       advice: found.length > 0 ? '' : 'Install one of them for agents that think; scripted agents need none.',
     },
   ];
+}
+
+/** What the daemon can run agents on: it alone has looked. */
+async function backends(io: Io): Promise<Finding> {
+  const about = { area: 'agents', name: 'backends', expected: 'at least one, the default among them' };
+  const there = await backendsHere(io);
+  if (there === null) return { ...about, verdict: 'good', got: 'known once the daemon runs', advice: '' };
+  const usable = there.some(({ isDefault }) => isDefault);
+  return {
+    ...about,
+    verdict: usable ? 'good' : 'weak',
+    got: backendWords(there),
+    advice: usable ? '' : 'The default backend is not here: set engine.defaultBackend to one that is.',
+  };
 }
 
 function onPath(env: NodeJS.ProcessEnv, program: string): boolean {

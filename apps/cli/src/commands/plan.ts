@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
+import type { AgentDefinition, AgentEntry } from '@reveille/agents';
 import { isReveilleError, type Client, type PlanProblem, type PlanView } from '@reveille/protocol';
-import { agentsOf, backendsOf } from '../agents.ts';
+import { agentsOf, backendsHere } from '../agents.ts';
 import { command, type Call } from '../command/spec.ts';
 import { findPlan } from '../find.ts';
 import type { Io } from '../io.ts';
@@ -55,16 +56,14 @@ what a plan may hold, for editors. Whether a backend exists is known by the daem
 
 /** The agents there are; the backends only if a daemon runs that can be asked. */
 async function knownHere(io: Io, repository: Repository | null): Promise<Known> {
-  const { connect, daemonStatus } = await import('@reveille/daemon/connect');
-  const running = (await daemonStatus({ env: io.env })).state === 'running';
-  const backends = running ? await backendsOf(await connect({ env: io.env, start: false })) : [];
-  return { ...(await knownAgents(io, repository)), backends: backends.length > 0 ? backends : null };
+  return { ...(await knownAgents(io, repository)), backends: await backendsHere(io) };
 }
 
 async function knownAgents(io: Io, repository: Repository | null): Promise<Omit<Known, 'backends'>> {
   using agents = await agentsOf(io, repository);
-  const untrusted = agents.list().filter(({ state }) => state === 'untrusted');
-  return { agents: agents.names(), untrusted: untrusted.map(({ definition }) => definition.name) };
+  const those = (wanted: AgentEntry['state']): AgentDefinition[] =>
+    agents.list().flatMap(({ definition, state }) => (state === wanted ? [definition] : []));
+  return { agents: those('used'), untrusted: those('untrusted').map(({ name }) => name) };
 }
 
 const planRun = command({

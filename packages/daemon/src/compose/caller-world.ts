@@ -39,7 +39,6 @@ export class CallerWorlds {
     if (repository !== null) await agents.know(repository);
     const catalogue = agents.in(repository);
     const definition = task ? catalogue.get(task.agent.name) : undefined;
-    const backends = ['scripted'];
     const { orchestrator, lost } = world.exchange(caller);
     return {
       caller,
@@ -50,7 +49,7 @@ export class CallerWorlds {
         list: () =>
           catalogue.list().flatMap(({ definition: each, state }) => (state === 'used' ? [each] : [])),
         suggest: (text) => catalogue.suggest(text),
-        backends: () => backends,
+        backends: async () => (await orchestrator.backends()).map(({ name }) => name),
       },
       skills: {
         list: () => catalogue.skills(),
