@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { INTEGRATOR, type Executor } from '@reveille/core';
 import { scriptedExecutor } from '@reveille/executors';
 import { mcpHttp } from '@reveille/tools';
-import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
+import { Boundary, LOCK_FILES, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
@@ -13,26 +14,34 @@ import { VERSION } from '../version.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
+import { RepositorySettings } from './repository-settings.ts';
 
 /** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
 export async function standardParts(from: {
   readonly config: Config;
+  readonly configIn: LoadedConfig['in'] | undefined;
   readonly place: Place;
   readonly log: Log;
   /** Where the daemon listens: agents reach it whatever else they may. */
   readonly url: string;
 }): Promise<Parts> {
-  const { config, place, log, url } = from;
+  const { config, configIn, place, log, url } = from;
   const runtimeFolder = join(place.home, 'run');
   // What a killed daemon left there is of no use to anybody.
   rmSync(runtimeFolder, { recursive: true, force: true });
   mkdirSync(runtimeFolder, { mode: 0o700 });
+  const port = Number(new URL(url).port);
+  const trust = new Trust({ folder: join(place.home, 'trust') });
+  const settingsOf = (some: Config): BoundarySettings => boundarySettings(some, port);
+  const settings = new RepositorySettings({ config, configIn, settingsOf, trust, log });
   const boundary = await Boundary.open({
-    settings: boundarySettings(config, Number(new URL(url).port)),
+    settings: settings.usual,
+    settingsFor: (root) => settings.of(root),
+    enter: (repository, sandbox) => settings.enter(repository, sandbox),
     runtimeFolder,
     log: (message, data) => log.warn(message, data),
   });
-  const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
+  const agents = new RepositoryAgents(trust);
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
@@ -88,7 +97,10 @@ function boundarySettings({ worktrees, sandbox, integration }: Config, port: num
     sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
   const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
   return {
-    worktrees: { ...rest, setup: setup && { ...setup, lockFiles: setup.lockFiles } },
+    worktrees: {
+      ...rest,
+      setup: setup && { ...setup, lockFiles: setup.lockFiles.length > 0 ? setup.lockFiles : LOCK_FILES },
+    },
     dirty,
     sandbox: sandbox.mode,
     confinement: { network, loopback: [port], reads: paths(sandbox.reads), writes: paths(sandbox.writes) },
