@@ -2,21 +2,18 @@ import type { Catalogue } from '@reveille/agents';
 import type { Backend } from '@reveille/protocol';
 import type { Io } from './io.ts';
 import { homeOf, type Repository } from './repository.ts';
-import { TrustFolder } from './trust.ts';
+import { trustIn } from './trusted.ts';
 
 /** Whoever made it closes it. */
 export type Agents = Catalogue & Disposable;
 
 /** The agents that can be used in a repository, as its person trusts them; without one, the person's own. */
 export async function agentsOf(io: Io, repository: Repository | null): Promise<Agents> {
-  const [{ catalogue }, { placeOf }] = await Promise.all([
-    import('@reveille/agents'),
-    import('@reveille/daemon/connect'),
-  ]);
-  const trust = repository && new TrustFolder(placeOf(io.env).home, repository.common);
+  const { catalogue } = await import('@reveille/agents');
+  const isTrusted = repository ? (await trustIn(io, repository)).has : () => false;
   const made = catalogue({
     home: homeOf(io),
-    isTrusted: (item) => trust?.has(item) ?? false,
+    isTrusted,
     ...(repository ? { repository: repository.top } : {}),
   });
   return Object.assign(made, { [Symbol.dispose]: () => made.close() });

@@ -3,7 +3,7 @@ import { HTTP_PROTOCOL, type Health } from '@reveille/protocol';
 import { compose, type Composition } from './compose/compose.ts';
 import type { Parts } from './compose/parts.ts';
 import { standardParts } from './compose/standard.ts';
-import { systemClock } from './compose/system.ts';
+import { systemClock } from './system.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { EventFeed } from './events/feed.ts';

@@ -3,14 +3,13 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { isReveilleError } from '@reveille/protocol';
-import { examine } from '@reveille/worktrees';
 import { agentsOf, backendsHere } from '../agents.ts';
 import { command } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { paintOf, print } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
 import { pad } from '../view/columns.ts';
-import { TrustFolder } from '../trust.ts';
+import { configHere } from '../trusted.ts';
 import { backendWords } from './agent.ts';
 import { words as daemonWords } from './daemon.ts';
 
@@ -33,6 +32,7 @@ const EXAMINED: readonly Examine[] = [system, dataFolder, configuration, daemon,
 
 /** Git, the file system, and what the sandbox holds back here: the attacks are run, in a repository made for it. */
 async function boundary(_io: Io, repository: Repository | null): Promise<readonly Finding[]> {
+  const { examine } = await import('@reveille/worktrees');
   return await examine(repository ? { repositoryPath: repository.top } : {});
 }
 
@@ -131,20 +131,10 @@ async function dataFolder({ env }: Io): Promise<Finding[]> {
   }
 }
 
-async function configuration({ env }: Io, repository: Repository | null): Promise<Finding[]> {
-  const { loadConfig } = await import('@reveille/daemon');
-  const { placeOf } = await import('@reveille/daemon/connect');
+async function configuration(io: Io, repository: Repository | null): Promise<Finding[]> {
   const about = { area: 'daemon', name: 'configuration', expected: 'no problem' };
   try {
-    const { home, userConfig } = placeOf(env);
-    const trust = repository && new TrustFolder(home, repository.common);
-    const { origins, ignored } = loadConfig({
-      env,
-      userFile: userConfig,
-      ...(repository && trust
-        ? { repository: { root: repository.top, trusts: ({ content }) => trust.has(configItem(content)) } }
-        : {}),
-    });
+    const { origins, ignored } = await configHere(io, repository);
     const sources = [...new Set(origins.values())];
     const got =
       sources.length > 0
@@ -165,10 +155,6 @@ async function configuration({ env }: Io, repository: Repository | null): Promis
     ];
   }
 }
-
-/** What the repository's own settings are trusted as. */
-export const configItem = (content: string) =>
-  ({ kind: 'command', name: '.reveille/config.yaml', content }) as const;
 
 async function daemon({ env }: Io): Promise<Finding[]> {
   const { daemonStatus } = await import('@reveille/daemon/connect');

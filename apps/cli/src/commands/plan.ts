@@ -9,6 +9,7 @@ import type { CheckedFile, Known } from '../plan-file/check.ts';
 import { paintOf, print, printJson, reach } from '../reach.ts';
 import { repositoryIfAny, repositoryOf, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
+import { checkSettings } from '../trusted.ts';
 import { UsageError } from '../usage.ts';
 import { drawFrame } from '../view/frame.ts';
 import { planLines } from '../view/list.ts';
@@ -88,6 +89,7 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const [file = ''] = call.args;
     const repository = await repositoryOf(call);
     const checked = await readPlan(call.io, file, repository, inputsOf(call.options.input));
+    await checkSettings(call.io, repository);
     const client = await reach(call);
     const { lastEvent } = await client.health();
     const { plan } = await save(client, checked, repository);
