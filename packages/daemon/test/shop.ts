@@ -7,8 +7,8 @@ export interface Shop {
   readonly root: string;
   /** The git folder that trust is given for. */
   readonly gitDir: string;
-  git(...args: string[]): string;
-  write(path: string, text: string): void;
+  readonly git: (...args: string[]) => string;
+  readonly write: (path: string, text: string) => void;
 }
 
 export function makeShop(root: string): Shop {

@@ -13,7 +13,6 @@ import { say } from '../say.ts';
 import { trustIn, type Trusted, type TrustItem } from '../trusted.ts';
 import { UsageError } from '../usage.ts';
 import { pad } from '../view/columns.ts';
-import { plural } from '../view/words.ts';
 
 export const init = command({
   name: 'init',

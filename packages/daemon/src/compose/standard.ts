@@ -16,31 +16,20 @@ import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
 import { RepositorySettings } from './repository-settings.ts';
 
-/** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
-export async function standardParts(from: {
+interface From {
   readonly config: Config;
   readonly configIn: LoadedConfig['in'] | undefined;
   readonly place: Place;
   readonly log: Log;
   /** Where the daemon listens: agents reach it whatever else they may. */
   readonly url: string;
-}): Promise<Parts> {
-  const { config, configIn, place, log, url } = from;
-  const runtimeFolder = join(place.home, 'run');
-  // What a killed daemon left there is of no use to anybody.
-  rmSync(runtimeFolder, { recursive: true, force: true });
-  mkdirSync(runtimeFolder, { mode: 0o700 });
-  const port = Number(new URL(url).port);
+}
+
+/** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
+export async function standardParts(from: From): Promise<Parts> {
+  const { place, log } = from;
   const trust = new Trust({ folder: join(place.home, 'trust') });
-  const settingsOf = (some: Config): BoundarySettings => boundarySettings(some, port);
-  const settings = new RepositorySettings({ config, configIn, settingsOf, trust, log });
-  const boundary = await Boundary.open({
-    settings: settings.usual,
-    settingsFor: (root) => settings.of(root),
-    enter: (repository, sandbox) => settings.enter(repository, sandbox),
-    runtimeFolder,
-    log: (message, data) => log.warn(message, data),
-  });
+  const boundary = await openBoundary(from, trust);
   const agents = new RepositoryAgents(trust);
   return {
     agents: () => agents,
@@ -79,6 +68,24 @@ export async function standardParts(from: {
       await boundary[Symbol.asyncDispose]();
     },
   };
+}
+
+/** One for all repositories, each by its own settings. */
+function openBoundary({ config, configIn, place, log, url }: From, trust: Trust): Promise<Boundary> {
+  const runtimeFolder = join(place.home, 'run');
+  // What a killed daemon left there is of no use to anybody.
+  rmSync(runtimeFolder, { recursive: true, force: true });
+  mkdirSync(runtimeFolder, { mode: 0o700 });
+  const port = Number(new URL(url).port);
+  const settingsOf = (some: Config): BoundarySettings => boundarySettings(some, port);
+  const settings = new RepositorySettings({ config, configIn, settingsOf, trust, log });
+  return Boundary.open({
+    settings: settings.usual,
+    settingsFor: (root) => settings.of(root),
+    enter: (repository, sandbox) => settings.enter(repository, sandbox),
+    runtimeFolder,
+    log: (message, data) => log.warn(message, data),
+  });
 }
 
 /** Worktrees without a task, and tasks without a worktree: told, never deleted. */

@@ -73,28 +73,16 @@ function refusedSetting(name: string, set: unknown, home: string): Finding[] {
 }
 
 /** Below the home. */
-const SECRETS = [
-  ...['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.netrc', '.git-credentials', '.npmrc'],
-  ...['.pypirc', '.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials', '.password-store'],
-  ...['.config/gh', '.config/hub', '.config/gcloud', '.config/git', '.config/op', '.config/reveille'],
-  ...[
-    '.local/state/reveille',
-    '.local/share/keyrings',
-    '.mozilla',
-    '.config/google-chrome',
-    '.config/chromium',
-  ],
-  ...[
-    '.claude',
-    '.claude.json',
-    '.codex',
-    '.gemini',
-    '.copilot',
-    '.config/opencode',
-    '.local/share/opencode',
-  ],
-  ...['.bash_history', '.zsh_history', 'Library/Keychains'],
-];
+const SECRETS = `
+  .ssh .gnupg .aws .azure .kube .docker .netrc .git-credentials .npmrc .pypirc
+  .cargo/credentials .cargo/credentials.toml .gem/credentials .password-store .config/gh
+  .config/hub .config/gcloud .config/git .config/op .config/reveille .local/state/reveille
+  .local/share/keyrings .mozilla .config/google-chrome .config/chromium .claude .claude.json
+  .codex .gemini .copilot .config/opencode .local/share/opencode .bash_history .zsh_history
+  Library/Keychains
+`
+  .trim()
+  .split(/\s+/);
 
 /** The place with secrets that a path is, holds, or is in; also by way of a link. */
 function secretIn(named: string, home: string): string | null {
