@@ -12,7 +12,7 @@ export function modelFor(
   if (about.model !== undefined) return about.model;
   const defined = agents.defined?.(agent.name, about.repository);
   // A model of one backend says nothing to another that was named instead of it.
-  const elsewhere = defined?.backend != null && defined.backend !== agent.backend;
+  const elsewhere = (defined?.backend ?? agent.backend) !== agent.backend;
   return elsewhere ? null : (defined?.model ?? null);
 }
 

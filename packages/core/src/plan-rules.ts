@@ -29,9 +29,9 @@ export function resolveAgent(
   const names = definitions.names(repository);
   const named = parseAgentType(text ?? settings.defaultAgent, '');
   if (!named) return noType(text ?? settings.defaultAgent, names);
-  const wish = named.backend === '' ? definitions.defined?.(named.name, repository)?.backend : null;
+  const wish = named.backend === '' ? (definitions.defined?.(named.name, repository)?.backend ?? null) : null;
   const type = { ...named, backend: named.backend || (wish ?? settings.defaultBackend) };
-  if (!executors.get(type.backend)) return noBackend(executors, type, wish != null);
+  if (!executors.get(type.backend)) return noBackend(executors, type, wish !== null);
   // The default agent needs no file.
   if (text === undefined || names.includes(type.name)) return type;
   const agents = nearest(type.name, names).slice(0, 10);
