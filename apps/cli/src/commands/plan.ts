@@ -3,7 +3,7 @@ import type { AgentDefinition, AgentEntry } from '@reveille/agents';
 import { isReveilleError, type Client, type PlanProblem, type PlanView } from '@reveille/protocol';
 import { agentsOf, backendsHere } from '../agents.ts';
 import { command, type Call } from '../command/spec.ts';
-import { findPlan } from '../find.ts';
+import { findPlan, viewpointOf } from '../find.ts';
 import type { Io } from '../io.ts';
 import type { CheckedFile, Known } from '../plan-file/check.ts';
 import { paintOf, print, printJson, reach } from '../reach.ts';
@@ -161,7 +161,7 @@ const planStatus = command({
 });
 
 async function showPlan(call: Call, client: Client, name: string): Promise<number> {
-  const { id } = await findPlan(client, name);
+  const { id } = await findPlan(client, name, await viewpointOf(call));
   if (call.options.json) printJson(call, await client.getPlan(id));
   else {
     const watch = await Watch.open(client, { plan: id });
@@ -193,7 +193,7 @@ const planAct = (act: keyof typeof ACTS) =>
     async run(call) {
       const [name = '', ...why] = call.args;
       const client = await reach(call);
-      const { id } = await findPlan(client, name);
+      const { id } = await findPlan(client, name, await viewpointOf(call));
       const plan = await actOnPlan(client, act, id, why.join(' '));
       print(call, { plan }, () => [`${plan.name}: ${ACTS[act].done}.`]);
     },

@@ -63,7 +63,7 @@ const CONFIG = `# How Reveille works on this repository. Everything is optional.
 #   onConflict: ask     # a conflict becomes a task for an agent, or a question: resolve | ask
 `;
 
-/** Runs as it is: its agents follow a script, need no key and change nothing. */
+/** Runs as it is: its agents follow a script, need no key, and leave one small file on their branch. */
 const PLAN = `# yaml-language-server: $schema=../plan.schema.json
 # reveille plan validate .reveille/plans/example.yaml
 # reveille plan run .reveille/plans/example.yaml --input topic="the parser"
@@ -96,7 +96,9 @@ tasks:
       Make the change that the research suggests.
 
       \`\`\`reveille-script
-      { "steps": [{ "do": "work", "ms": 500 }, { "do": "report", "output": "Done." }] }
+      { "steps": [{ "do": "work", "ms": 500 },
+        { "do": "edit", "path": "reveille-example.md", "content": "About \${{ inputs.topic }}.\\n" },
+        { "do": "report", "output": "Done." }] }
       \`\`\`
 
   - id: review
