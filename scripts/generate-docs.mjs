@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { helpOf } from '../apps/cli/src/command/help.ts';
 import { COMMANDS } from '../apps/cli/src/commands/table.ts';
-import { Config, REPOSITORY_GROUPS } from '../packages/daemon/src/config/schema.ts';
+import { repositoryWords } from '../packages/daemon/src/config/repository.ts';
+import { Config } from '../packages/daemon/src/config/schema.ts';
 import { SETTINGS } from '../packages/daemon/src/config/settings.ts';
 import { ERRORS } from '../packages/protocol/src/errors.ts';
 import { toolsJson } from '../packages/tools/src/list.ts';
@@ -109,7 +110,7 @@ function configurationPage() {
   const groups = [...Map.groupBy(SETTINGS, ({ path }) => path[0])];
   const blocks = groups.flatMap(([group, settings]) => [
     `## ${group}`,
-    `${describe(Config.shape[group])}${REPOSITORY_GROUPS.has(group) ? ' A repository may set these for itself.' : ''}`,
+    `${describe(Config.shape[group])}${repositoryWords(group)}`,
     table(['setting', 'meaning', 'values', 'default', 'environment'], settings.map(settingRow)),
   ]);
   const intro = [

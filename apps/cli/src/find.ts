@@ -9,6 +9,9 @@ import {
   type Request,
   type TaskView,
 } from '@reveille/protocol';
+import type { Call } from './command/spec.ts';
+import { repositoryIfAny } from './repository.ts';
+import { say } from './say.ts';
 import { oneLine } from './view/columns.ts';
 import { duration, isEnded, plural } from './view/words.ts';
 
@@ -17,39 +20,55 @@ interface Candidate<T> {
   readonly id: string;
   readonly names: readonly (string | null)[];
   readonly open: boolean;
+  readonly repository: string | null;
   /** What tells it from others of the same name. */
   readonly label: string;
   readonly value: T;
 }
 
+/** From where somebody looks: what is of this repository is meant rather than what is of another. */
+export interface Viewpoint {
+  readonly repository: string | null;
+  /** Told which of several was taken. */
+  readonly note: (text: string) => void;
+}
+
+const ANYWHERE: Viewpoint = { repository: null, note: () => undefined };
+
+/** Where the command was called. */
+export async function viewpointOf(
+  call: Pick<Call, 'io'> & { options: { repo: string | undefined } },
+): Promise<Viewpoint> {
+  const repository = await repositoryIfAny(call);
+  return { repository: repository?.top ?? null, note: (text) => say(call.io.err, text) };
+}
+
 type Finder = Pick<Client, 'listPlans' | 'getPlan' | 'listTasks' | 'getTask' | 'inbox'>;
 
 /** A plan by its id, the beginning of its id, or its name. */
-export async function findPlan(client: Finder, text: string): Promise<Plan> {
-  return pick('plan', text, (await client.listPlans()).map(planCandidate));
+export async function findPlan(client: Finder, text: string, from = ANYWHERE): Promise<Plan> {
+  return pick('plan', text, (await client.listPlans()).map(planCandidate), from);
 }
 
 /** A task by its id, the beginning of its id, its name or its id in the plan; `plan/task` to say of which plan. */
-export async function findTask(client: Finder, text: string): Promise<TaskView> {
+export async function findTask(client: Finder, text: string, from = ANYWHERE): Promise<TaskView> {
   if (isId('task', text)) {
     const exact = await ifThere(client.getTask(text));
     if (exact) return exact;
   }
   const slash = text.indexOf('/');
   if (slash > 0) {
-    const plan = await ifThere(findPlan(client, text.slice(0, slash)));
-    if (plan)
-      return pick(
-        'task',
-        text.slice(slash + 1),
-        (await client.listTasks({ plan: plan.id })).map(taskCandidate),
-      );
+    const plan = await ifThere(findPlan(client, text.slice(0, slash), from));
+    if (plan) {
+      const tasks = await client.listTasks({ plan: plan.id });
+      return pick('task', text.slice(slash + 1), tasks.map(taskCandidate), from);
+    }
   }
   // Most who are named are open, and there are fewer of them.
-  const open = matches(text, (await client.listTasks({ open: true })).map(taskCandidate));
+  const open = nearer(matches(text, (await client.listTasks({ open: true })).map(taskCandidate)), from);
   const [only] = open;
-  if (only && open.length === 1) return only.value;
-  return pick('task', text, (await client.listTasks({})).map(taskCandidate));
+  if (only && open.length === 1 && isHere(only, from)) return only.value;
+  return pick('task', text, (await client.listTasks({})).map(taskCandidate), from);
 }
 
 export type Either =
@@ -57,24 +76,25 @@ export type Either =
   | { readonly task: TaskView; readonly plan?: never };
 
 /** A plan or a task. What is a plan by its name is a plan. */
-export async function findEither(client: Finder, text: string): Promise<Either> {
+export async function findEither(client: Finder, text: string, from = ANYWHERE): Promise<Either> {
   if (isId('plan', text)) return { plan: await findPlan(client, text) };
-  if (isId('task', text) || text.includes('/')) return { task: await findTask(client, text) };
+  if (isId('task', text) || text.includes('/')) return { task: await findTask(client, text, from) };
   const plans = (await client.listPlans()).map(planCandidate);
-  if (matches(text, plans).length > 0) return { plan: pick('plan', text, plans) };
-  const task = await ifThere(findTask(client, text));
+  if (matches(text, plans).length > 0) return { plan: pick('plan', text, plans, from) };
+  const task = await ifThere(findTask(client, text, from));
   if (task) return { task };
   throw notFound('plan or task', text, plans);
 }
 
 /** A request by its id, the beginning of its id, or the task that asks. */
-export async function findRequest(client: Finder, text: string): Promise<Request> {
+export async function findRequest(client: Finder, text: string, from = ANYWHERE): Promise<Request> {
   const requests = await client.inbox();
   const views = await Promise.all(requests.map(({ task }) => client.getTask(task)));
   return pick(
     'request',
     text,
     requests.map((request, i) => requestCandidate(request, views[i])),
+    from,
   );
 }
 
@@ -91,6 +111,7 @@ const planCandidate = (plan: Plan): Candidate<Plan> => ({
   id: plan.id,
   names: [plan.name],
   open: !isEnded(plan.state),
+  repository: plan.repository,
   label: `${plan.state}, ${ago(plan.createdAt)}`,
   value: plan,
 });
@@ -99,6 +120,7 @@ const taskCandidate = (view: TaskView): Candidate<TaskView> => ({
   id: view.task.id,
   names: [view.task.name, view.task.key],
   open: !isTerminal(view.task.state),
+  repository: view.task.repository,
   label: `${view.task.state}, ${ago(view.task.createdAt)}`,
   value: view,
 });
@@ -107,6 +129,7 @@ const requestCandidate = (request: Request, view: TaskView | undefined): Candida
   id: request.id,
   names: [view?.task.name ?? null, view?.task.key ?? null, request.task],
   open: true,
+  repository: view?.task.repository ?? null,
   label: `${request.kind}, ${ago(request.at)}`,
   value: request,
 });
@@ -139,22 +162,43 @@ function beginsWith(id: string, text: string): boolean {
 const SHORTEST = 4;
 const LISTED = 5;
 
-/** The one that is meant. Of several of one name the only one that has not ended is meant. */
-function pick<T>(noun: string, text: string, candidates: readonly Candidate<T>[]): T {
-  const found = matches(text, candidates);
+const isHere = ({ repository }: Candidate<unknown>, from: Viewpoint): boolean =>
+  from.repository === null || repository === from.repository;
+
+/** Those of the repository one is in, if there are any. */
+function nearer<T>(found: readonly Candidate<T>[], from: Viewpoint): readonly Candidate<T>[] {
+  const here = found.filter((candidate) => isHere(candidate, from));
+  return here.length > 0 ? here : found;
+}
+
+/**
+ * The one that is meant. Of several of one name the only one that has not ended is; if all have ended, the newest, and
+ * that is said. Two that run, or the beginning of several ids, mean nobody in particular.
+ */
+function pick<T>(noun: string, text: string, candidates: readonly Candidate<T>[], from: Viewpoint): T {
+  const found = nearer(matches(text, candidates), from).toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const [newest] = found;
+  if (!newest) throw notFound(noun, text, candidates);
+  if (found.length === 1) return newest.value;
   const open = found.filter((candidate) => candidate.open);
-  const meant = found.length === 1 ? found[0] : open.length === 1 ? open[0] : undefined;
-  if (meant) return meant.value;
-  if (found.length === 0) throw notFound(noun, text, candidates);
-  const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, LISTED);
-  const listed = newest.map(({ id, label }) => `  ${id} (${label})`);
+  const [running] = open;
+  if (running && open.length === 1) return running.value;
+  if (open.length > 1 || !isNamed(newest, text)) throw ambiguous(noun, text, open.length > 1 ? open : found);
+  const { id, label, value } = newest;
+  from.note(
+    `${plural(found.length, noun)} are called "${shown(text)}"; this is about the newest, ${id} (${label}).`,
+  );
+  return value;
+}
+
+const isNamed = ({ names }: Candidate<unknown>, text: string): boolean =>
+  names.some((name) => name?.toLowerCase() === text.trim().toLowerCase());
+
+function ambiguous(noun: string, text: string, found: readonly Candidate<unknown>[]): ReveilleError {
+  const listed = found.slice(0, LISTED).map(({ id, label }) => `  ${id} (${label})`);
   const rest = found.length > LISTED ? [`  … and ${found.length - LISTED} more`] : [];
-  const words = [
-    `"${shown(text)}" could be ${plural(found.length, noun)}. Say which by its id:`,
-    ...listed,
-    ...rest,
-  ];
-  throw new ReveilleError('invalid_input', words.join('\n'), {
+  const words = `"${shown(text)}" could be ${plural(found.length, noun)}. Say which by its id:`;
+  return new ReveilleError('invalid_input', [words, ...listed, ...rest].join('\n'), {
     data: { candidates: found.map(({ id }) => id) },
   });
 }

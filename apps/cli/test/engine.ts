@@ -2,7 +2,7 @@ import { DEFAULTS, Engine } from '@reveille/core';
 import { scriptedExecutor, withScript, type WrittenScript } from '@reveille/executors';
 import type { Client, Orchestrator, PlanInput, PlanView, ReveilleEvent } from '@reveille/protocol';
 import { openMemory } from '@reveille/stores';
-import { systemClock, systemRandom } from '../src/system.ts';
+import { systemClock, systemRandom } from '@reveille/daemon/system';
 
 /** A real engine on a store in memory, with agents that follow scripts. */
 export class TestEngine implements AsyncDisposable {

@@ -38,23 +38,50 @@ test('[CLI1.10] by id, by the beginning of it, by name in any case, and as plan/
   expect((await findEither(person, 'a')).task?.task.id).toBe(task);
 });
 
-test('[CLI1.10] of several of one name the only one that has not ended is meant; otherwise all are named', async () => {
+test('[CLI1.10] of several of one name the only one that runs is meant, else the newest, which is said; two that run are named', async () => {
   await using test = await testEngine();
   const { person } = test;
   const plan = { name: 'Twice', tasks: [scripted('a', {})] };
   const [first, second] = [await test.run(plan), await test.run(plan)];
-  const both = await failure(findPlan(person, 'twice'));
-  expect(both.code).toBe('invalid_input');
-  expect(both.message).toMatch(/^"twice" could be 2 plans\. Say which by its id:\n/);
-  expect(both.message).toContain(`  ${first.plan.id} (completed, `);
-  expect(both.message).toContain(`  ${second.plan.id} (completed, `);
-  expect((await failure(findTask(person, 'a'))).code).toBe('invalid_input');
+  const notes: string[] = [];
+  const from = { repository: null, note: (text: string) => void notes.push(text) };
+  expect((await findPlan(person, 'twice', from)).id).toBe(second.plan.id);
+  expect((await findTask(person, 'a', from)).task.plan).toBe(second.plan.id);
+  expect((await findTask(person, 'twice/a', from)).task.plan).toBe(second.plan.id);
+  expect(notes[0]).toMatch(
+    new RegExp(
+      `^2 plans are called "twice"; this is about the newest, ${second.plan.id} \\(completed, .* ago\\)\\.$`,
+    ),
+  );
+  expect(notes[1]).toMatch(/^2 tasks are called "a"; /);
   // The ids of one moment begin alike.
   expect((await failure(findPlan(person, first.plan.id.slice(0, 9)))).code).toBe('invalid_input');
   const third = await person.savePlan(plan);
   expect((await findPlan(person, 'Twice')).id).toBe(third.plan.id);
   expect((await findTask(person, 'a')).task.plan).toBe(third.plan.id);
   expect((await findTask(person, `${first.plan.id}/a`)).task.plan).toBe(first.plan.id);
+  const fourth = await person.savePlan(plan);
+  const both = await failure(findPlan(person, 'twice'));
+  expect(both.code).toBe('invalid_input');
+  expect(both.message).toMatch(/^"twice" could be 2 plans\. Say which by its id:\n/);
+  expect(both.message).toContain(`  ${third.plan.id} (draft, `);
+  expect(both.message).toContain(`  ${fourth.plan.id} (draft, `);
+  expect(both.message).not.toContain(first.plan.id);
+});
+
+test('[CLI1.10] what is of the repository one is in is meant rather than what is of another', async () => {
+  await using test = await testEngine();
+  const { person } = test;
+  const of = (repository: string) =>
+    person.savePlan({ name: 'Same', repository, tasks: [scripted('a', {})] });
+  const [here, there] = [await of('/here'), await of('/there')];
+  const note = (text: string): never => expect.fail(text);
+  const from = { repository: '/here', note };
+  expect((await findPlan(person, 'same', from)).id).toBe(here.plan.id);
+  expect((await findTask(person, 'a', from)).task.plan).toBe(here.plan.id);
+  expect((await findEither(person, 'same', from)).plan?.id).toBe(here.plan.id);
+  expect((await findPlan(person, there.plan.id, from)).id).toBe(there.plan.id);
+  expect((await failure(findPlan(person, 'same'))).code).toBe('invalid_input');
 });
 
 test('[CLI1.10] what does not exist is answered with the nearest', async () => {

@@ -108,11 +108,12 @@ type Trust = { trust: { kind: string; name: string; trusted: boolean }[] };
 test('[CLI1.42] what a repository brings along counts once it is trusted, as it is then', async () => {
   await using house = new House();
   house.write('.claude/agents/helper.md', AGENT);
+  house.write('.reveille/config.yaml', 'worktrees: { dirty: head }\n');
   const asked = await house.run(['init']);
   expect(asked.out).toMatch(
     /you have not trusted yet:\n {2}command +\.reveille\/config\.yaml .*\n {2}agent +helper +\.claude\/agents\/helper\.md\n/,
   );
-  expect(asked.out).toContain('2 things not trusted');
+  expect(asked.out).toContain('2 things are not trusted and do not count');
   const names = async (): Promise<string> => (await house.run(['agent', 'list'])).out;
   expect(await names()).toMatch(/^@helper +repository, untrusted +Helps\.$/m);
   house.write('plan.yaml', 'name: P\ntasks: [{ id: a, prompt: Do., agent: helper }]\n');
@@ -189,13 +190,40 @@ test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', 
   const { findings } = JSON.parse((await house.run(['doctor', '--json'])).out) as {
     findings: { name: string }[];
   };
-  expect(findings.slice(0, 7).map(({ name }) => name)).toEqual([
+  expect(findings.slice(0, 8).map(({ name }) => name)).toEqual([
     'Node.js',
     'git',
     'data folder',
     'configuration',
     'daemon',
     'agents',
+    'backends',
     'programs',
   ]);
+});
+
+test('[CLI1.48] config says what is set and where; what a repository says counts once it is trusted', async () => {
+  await using house = new House({ REVEILLE_ENGINE_CONCURRENCY: '3' });
+  interface Shown {
+    settings: { setting: string; value: unknown; from: string }[];
+    ignored: string[];
+  }
+  house.write('.reveille/config.yaml', 'worktrees: { dirty: head }\n');
+  const path = join(house.repository, '.reveille/config.yaml');
+  const concurrency = { setting: 'engine.concurrency', value: 3, from: 'REVEILLE_ENGINE_CONCURRENCY' };
+  expect(await house.json<Shown>('config')).toEqual({ settings: [concurrency], ignored: [path] });
+  await house.run(['init', '--yes']);
+  expect(await house.json<Shown>('config')).toEqual({
+    settings: [concurrency, { setting: 'worktrees.dirty', value: 'head', from: path }],
+    ignored: [],
+  });
+  expect((await house.run(['config', 'sandbox.mode'])).out).toBe('sandbox.mode  "warn"  default\n');
+  expect((await house.json<Shown>('config', '--all')).settings.length).toBeGreaterThan(40);
+  const none = await house.run(['config', 'sandbox.mod']);
+  expect(none).toMatchObject({ code: 3, err: expect.stringContaining('sandbox.mode') as string });
+  house.write('.reveille/config.yaml', 'sandbox: { mode: off }\n');
+  await house.run(['init', '--yes']);
+  const wrong = await house.run(['config']);
+  expect(wrong.code).toBe(2);
+  expect(wrong.err).toContain('config.yaml:1:18: sandbox.mode: a repository can only make this stricter');
 });

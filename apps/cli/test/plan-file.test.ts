@@ -5,7 +5,11 @@ import { checkPlanText, type CheckOptions } from '../src/plan-file/check.ts';
 import { problemLine } from '../src/plan-file/problems.ts';
 import { planJsonSchema } from '../src/plan-file/schema.ts';
 
-const KNOWN = { agents: ['agent', 'coder', 'reviewer'], untrusted: ['mine'], backends: null };
+const KNOWN = {
+  agents: ['agent', 'coder', 'reviewer'].map((name) => ({ name, backend: null })),
+  untrusted: ['mine'],
+  backends: null,
+};
 
 const check = (text: string, options: Partial<CheckOptions> = {}) =>
   checkPlanText(text, { file: 'plan.yaml', known: KNOWN, given: {}, ...options });
@@ -93,11 +97,16 @@ test.each([
 test('[PLN1.21] a backend that is known not to exist is said so; without a daemon to ask, any may exist', () => {
   const text = `name: A\n${TASK}    agent: claud:coder\n`;
   expect(problems(text)).toEqual([]);
-  const known = { ...KNOWN, backends: ['claude', 'scripted'] };
+  const backends = ['scripted', 'claude'].map((name, i) => ({ name, isDefault: i === 0 }));
+  const known = { ...KNOWN, backends };
   expect(problems(text, { known })).toEqual([
     'plan.yaml:5:12: tasks[0].agent: there is no backend "claud"; there are: claude, scripted',
   ]);
-  expect(problems(`name: A\n${TASK}`, { known: { ...KNOWN, backends: ['claude'] } })).toEqual([]);
+  expect(problems(`name: A\n${TASK}`, { known })).toEqual([]);
+  const agents = [{ name: 'coder', backend: 'gemini' }];
+  expect(problems(`name: A\n${TASK}    agent: coder\n`, { known: { ...known, agents } })).toEqual([
+    'plan.yaml:5:12: tasks[0].agent: agent "coder" runs on the backend "gemini" by its definition, which is not here; there are: claude, scripted. Name another: claude:coder',
+  ]);
 });
 
 test('[PLN1.22] an input is put into texts as data: it is not looked at again, and in a script it stays a string', () => {
@@ -252,8 +261,8 @@ test('[PLN1.28] the examples have no problem', () => {
   const folder = fileURLToPath(new URL('../../../examples', import.meta.url));
   const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
   expect(files).toHaveLength(3);
-  const agents = ['agent', 'coder', 'product', 'reviewer', 'tester'];
-  const known = { agents, untrusted: [], backends: ['scripted'] };
+  const agents = ['agent', 'coder', 'product', 'reviewer', 'tester'].map((name) => ({ name, backend: null }));
+  const known = { agents, untrusted: [], backends: [{ name: 'scripted', isDefault: true }] };
   for (const file of files)
     expect(problems(readFileSync(`${folder}/${file}`, 'utf8'), { file, known, given: null })).toEqual([]);
 });

@@ -112,7 +112,9 @@ function parentWords({ kind, name }: BriefingInput['parent']): string {
     case 'chat':
       return `Your parent, the chat ${quote(name)} of a person,`;
     case 'terminal':
-      return `Your parent, a person (${quote(name.replace(/^person:/, ''))}),`;
+      return /^person(:person)?$/.test(name)
+        ? 'Your parent, a person,'
+        : `Your parent, a person (${quote(name.replace(/^person:/, ''))}),`;
     default:
       return kind satisfies never;
   }

@@ -10,6 +10,7 @@ import {
   type Orchestrator,
 } from '@reveille/protocol';
 import type { Given, Host } from './host.ts';
+import { BACKEND_OPERATIONS, backendOperations } from './operations/backends.ts';
 import { CORRESPONDENCE, correspondence } from './operations/correspondence.ts';
 import { DELEGATION, delegation } from './operations/delegation.ts';
 import { MAIL, mail } from './operations/mail.ts';
@@ -34,6 +35,7 @@ const GROUPS: readonly Group[] = [
   [SESSION_OPERATIONS, sessionOperations],
   [MAIL, mail],
   [WORK_OPERATIONS, workOperations],
+  [BACKEND_OPERATIONS, backendOperations],
 ];
 
 /** What the first argument is, where it is no input that the operation parses itself. */
@@ -118,6 +120,7 @@ type Offered = (
   | typeof SESSION_OPERATIONS
   | typeof MAIL
   | typeof WORK_OPERATIONS
+  | typeof BACKEND_OPERATIONS
 )[number];
 /** No operation is forgotten: this fails to compile if one is. */
 type Complete = Exclude<keyof Orchestrator, Offered> extends never ? Orchestrator : never;

@@ -24,33 +24,44 @@ export function resolveAgent(
   known: Known,
   text: string | undefined,
   repository: string | null = null,
-): AgentType | { problem: string; known: string[] } {
-  const { settings } = known;
-  if (text === undefined) return { backend: settings.defaultBackend, name: settings.defaultAgent };
-  const type = parseAgentType(text, settings.defaultBackend);
-  const names = known.agents.names(repository);
-  if (!type) {
-    const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-    return {
-      problem: `"${shown}" is not an agent type; write [@][backend:]name`,
-      known: nearest(text, names).slice(0, 10),
-    };
-  }
-  if (!known.executors.get(type.backend)) {
-    const backends = nearest(type.backend, known.executors.backends());
-    return {
-      problem: `there is no backend "${type.backend}"; there are: ${backends.join(', ')}`,
-      known: backends,
-    };
-  }
-  if (!names.includes(type.name)) {
-    const agents = nearest(type.name, names).slice(0, 10);
-    return {
-      problem: `there is no agent "${formatAgentType(type)}"; there are: ${agents.join(', ')}`,
-      known: agents,
-    };
-  }
-  return type;
+): AgentType | Unknown {
+  const { settings, agents: definitions, executors } = known;
+  const names = definitions.names(repository);
+  const named = parseAgentType(text ?? settings.defaultAgent, '');
+  if (!named) return noType(text ?? settings.defaultAgent, names);
+  const wish = named.backend === '' ? (definitions.defined?.(named.name, repository)?.backend ?? null) : null;
+  const type = { ...named, backend: named.backend || (wish ?? settings.defaultBackend) };
+  if (!executors.get(type.backend)) return noBackend(executors, type, wish !== null);
+  // The default agent needs no file.
+  if (text === undefined || names.includes(type.name)) return type;
+  const agents = nearest(type.name, names).slice(0, 10);
+  return {
+    problem: `there is no agent "${formatAgentType(type)}"; there are: ${agents.join(', ')}`,
+    known: agents,
+  };
+}
+
+interface Unknown {
+  readonly problem: string;
+  readonly known: string[];
+}
+
+function noType(text: string, names: readonly string[]): Unknown {
+  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return {
+    problem: `"${shown}" is not an agent type; write [@][backend:]name`,
+    known: nearest(text, names).slice(0, 10),
+  };
+}
+
+function noBackend(executors: Executors, { backend, name }: AgentType, wished: boolean): Unknown {
+  const backends = nearest(backend, executors.backends());
+  const there = `there are: ${backends.join(', ')}`;
+  const wants = `agent "${name}" runs on the backend "${backend}" by its definition, which is not here; ${there}`;
+  const problem = wished
+    ? `${wants}. Name another: ${backends[0] ?? 'backend'}:${name}`
+    : `there is no backend "${backend}"; ${there}`;
+  return { problem, known: backends };
 }
 
 export type CheckedPlan = { readonly plan: ParsedPlanInput; readonly agents: readonly AgentType[] };

@@ -14,6 +14,7 @@ import {
 import { bornSession, bornTask } from './births.ts';
 import { openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
+import { modelFor } from './definitions.ts';
 import { makeReady, mayStart } from './graph.ts';
 import { integrateAlso, integrationInput, withIntegration } from './integration.ts';
 import { INTEGRATOR } from './integrator.ts';
@@ -146,7 +147,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     checkpoint: null,
     isolation: 'own',
     agent,
-    model: input.model ?? null,
+    model: modelFor(context, agent, { repository: plan.repository, model: input.model }),
     priority: input.priority,
     targetFiles: input.targetFiles,
     review: input.review,

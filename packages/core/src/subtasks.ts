@@ -10,6 +10,7 @@ import {
 import { bornSession, bornTask } from './births.ts';
 import { draw, openBudget } from './budget.ts';
 import { newId, type Context } from './context.ts';
+import { modelFor } from './definitions.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
 import { offerTask } from './offers.ts';
 
@@ -73,7 +74,7 @@ function createChild(
     checkpoint: input.isolation === 'shared' ? null : input.checkpoint,
     isolation: input.isolation,
     agent: input.agent,
-    model: input.model ?? null,
+    model: modelFor(context, input.agent, { repository, model: input.model }),
     priority: 'normal',
     targetFiles: input.targetFiles,
     review: 'none',

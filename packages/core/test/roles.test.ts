@@ -1,6 +1,6 @@
 import type { Assignment, Role } from '@reveille/core';
 import { describe, expect, test } from 'vitest';
-import { product, quiet, start } from './world.ts';
+import { product, quiet, refused, start } from './world.ts';
 
 const role = (name: string): Role => ({
   systemPrompt: `You are ${name}.`,
@@ -98,5 +98,86 @@ describe('what a worker is told first', () => {
     expect(world.worker('integration').spec.role).toBeNull();
     expect(world.worker('integration').last.text).toContain('Merge the branches');
     expect(asked).toEqual(['coder', 'coder']);
+  });
+});
+
+describe('what a definition decides', () => {
+  const defined = (name: string) =>
+    ({
+      coder: { backend: 'claude', model: 'large', delegatesTo: ['tester'] },
+      tester: { backend: null, model: 'small', delegatesTo: [] },
+      reviewer: { backend: 'gemini', model: null, delegatesTo: null },
+    })[name];
+
+  test('[AGT1.1] backend and model: what the task says, then what the definition says, then the default', async () => {
+    await using world = await start({ definitions: { defined } });
+    const chat = await world.chat();
+    for (const [i, [agentType, model, backend, used]] of (
+      [
+        ['coder', undefined, 'claude', 'large'],
+        ['@coder', 'tiny', 'claude', 'tiny'],
+        ['scripted:coder', undefined, 'scripted', null],
+        ['scripted:coder', 'tiny', 'scripted', 'tiny'],
+        ['tester', undefined, 'scripted', 'small'],
+        ['claude:tester', undefined, 'claude', 'small'],
+        ['researcher', undefined, 'scripted', null],
+        [undefined, undefined, 'scripted', null],
+      ] as const
+    ).entries()) {
+      await chat.spawns(`t${i}`, { agentType, model });
+      expect((await world.task(`t${i}`)).task).toMatchObject({ agent: { backend }, model: used });
+    }
+    await world.plan({ p: { agent: 'coder' } });
+    expect((await world.task('p')).task).toMatchObject({ agent: { backend: 'claude' }, model: 'large' });
+  });
+
+  test('[AGT1.1] a backend that only the definition names, and that is not here, is refused with what to write', async () => {
+    await using world = await start({ definitions: { defined } });
+    const chat = await world.chat();
+    const error = await refused(
+      chat.orch.spawnSubtask({ prompt: 'x', agentType: 'reviewer' }),
+      'unknown_agent',
+    );
+    expect(error.message).toContain('runs on the backend "gemini" by its definition');
+    expect(error.message).toContain('claude:reviewer');
+  });
+
+  test('[AGT2] a default backend that is not here is refused too', async () => {
+    await using world = await start({ settings: { defaultBackend: 'gemini' } });
+    const chat = await world.chat();
+    const error = await refused(chat.orch.spawnSubtask({ prompt: 'x' }), 'unknown_agent');
+    expect(error.data['known']).toEqual(['claude', 'scripted']);
+  });
+
+  test('[AGT4.31] an agent hands work only to those its definition names, whichever way it tries', async () => {
+    await using world = await start({ definitions: { defined } });
+    await world.plan({ a: { agent: 'coder' } });
+    const { orch } = world.worker('a');
+    const before = await world.store.lastEvent();
+    const error = await refused(
+      orch.spawnSubtask({ prompt: 'x', agentType: 'researcher' }, { blocking: false }),
+      'not_allowed',
+    );
+    expect(error.message).toContain('only to tester, not to researcher');
+    expect(error.data['known']).toEqual(['tester']);
+    await refused(orch.spawnSubtask({ prompt: 'x' }, { blocking: false }), 'not_allowed');
+    await refused(orch.spawnSubtasks([{ prompt: 'x', agentType: 'tester' }, { prompt: 'y' }]), 'not_allowed');
+    await refused(
+      orch.savePlan({ name: 'p', tasks: [{ id: 'x', prompt: 'x', agent: 'researcher' }] }),
+      'not_allowed',
+    );
+    expect(await world.store.lastEvent()).toBe(before);
+    await world.worker('a').spawns('below', { agentType: 'tester' });
+    expect(world.worker('below').spec.agent.name).toBe('tester');
+  });
+
+  test('[AGT4.31] one that may spawn nobody is told so; a person is held by no definition', async () => {
+    const settings = { depth: { orchestrator: 3 } };
+    await using world = await start({ definitions: { defined }, settings });
+    await world.plan({ a: { agent: 'tester' } });
+    const error = await refused(world.worker('a').orch.spawnSubtask({ prompt: 'x' }), 'not_allowed');
+    expect(error.message).toContain('to nobody');
+    await world.plan({ b: { agent: 'researcher' } });
+    expect(world.worker('b').spec.agent.name).toBe('researcher');
   });
 });

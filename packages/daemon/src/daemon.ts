@@ -3,7 +3,8 @@ import { HTTP_PROTOCOL, type Health } from '@reveille/protocol';
 import { compose, type Composition } from './compose/compose.ts';
 import type { Parts } from './compose/parts.ts';
 import { standardParts } from './compose/standard.ts';
-import { systemClock } from './compose/system.ts';
+import { systemClock } from './system.ts';
+import type { LoadedConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { EventFeed } from './events/feed.ts';
 import { createApp, type App } from './http/app.ts';
@@ -21,6 +22,8 @@ export interface DaemonOptions {
   /** Whose guard the caller holds. */
   readonly place: Place;
   readonly config: Config;
+  /** What holds in a repository that says something of its own; without it, none is asked. */
+  readonly configIn?: LoadedConfig['in'];
   readonly log: Log;
   readonly parts?: Parts;
 }
@@ -40,7 +43,7 @@ type Phase = 'running' | 'draining' | 'stopping';
 
 /** Runs until it is stopped. Whatever an earlier life left is taken up before anybody is answered. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { place, config, log } = options;
+  const { place, config, log, configIn } = options;
   const startedAt = Date.now();
   const identity = ownIdentity(place.identity);
   const credentials = new Credentials({ secret: identity.secret, person: personName() });
@@ -56,7 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       world,
       identity,
       committed: (last) => feed.committed(last),
-      parts: options.parts ?? (await standardParts({ config, place, log, url })),
+      parts: options.parts ?? (await standardParts({ config, configIn, place, log, url })),
     });
     undo.defer(() => composition.close());
     const { engine } = composition;

@@ -10,10 +10,11 @@ import type { Place } from './place/folder.ts';
 export async function run(place: Place, args: readonly string[]): Promise<number> {
   let log: LogFile | undefined;
   try {
-    const { config } = loadConfig({ flags: flagsOf(args), env: process.env, userFile: place.userConfig });
+    const sources = { flags: flagsOf(args), env: process.env, userFile: place.userConfig };
+    const { config, in: configIn } = loadConfig(sources);
     log = openLog({ path: place.log, ...config.logs });
     watchForDefects(log);
-    const daemon = await startDaemon({ place, config, log });
+    const daemon = await startDaemon({ place, config, configIn, log });
     obeySignals(daemon, log);
     // Now, because one that is killed has no later.
     flushCompileCache();

@@ -1,31 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { House, until } from './house.ts';
-
-function makeRepository(root: string): (...args: string[]) => string {
-  const git = (...args: string[]): string =>
-    execFileSync('git', ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com', ...args], {
-      cwd: root,
-      encoding: 'utf8',
-    }).trimEnd();
-  mkdirSync(root);
-  git('init', '-q', '-b', 'main');
-  writeFileSync(join(root, 'README.md'), 'a shop\n');
-  git('add', '-A');
-  git('commit', '-q', '-m', 'first');
-  return git;
-}
-
-const script = (...steps: object[]): string =>
-  `do it\n\n\`\`\`reveille-script\n${JSON.stringify({ steps })}\n\`\`\``;
+import { makeShop, script } from './shop.ts';
 
 test('[DMN1.90] the whole of it: a plan on a repository runs in worktrees, also over a kill -9 of the daemon, and comes home', async () => {
   await using house = new House();
-  const root = join(house.folder, 'shop');
-  const git = makeRepository(root);
+  const { root, git } = makeShop(join(house.folder, 'shop'));
   let client = await house.connect();
   const task = (name: string, ...more: object[]) => ({
     id: name,
@@ -58,11 +39,9 @@ test('[DMN1.90] the whole of it: a plan on a repository runs in worktrees, also 
 
 test('[DMN1.91] the agents of a repository count when they are trusted, and its own tools are served over MCP', async () => {
   await using house = new House();
-  const root = join(house.folder, 'shop');
-  makeRepository(root);
-  mkdirSync(join(root, '.reveille/agents'), { recursive: true });
+  const { root, write } = makeShop(join(house.folder, 'shop'));
   const definition = '---\nname: sweeper\ndescription: Sweeps.\ntools: [read_file]\n---\nSweep.\n';
-  writeFileSync(join(root, '.reveille/agents/sweeper.agent.md'), definition);
+  write('.reveille/agents/sweeper.agent.md', definition);
   const client = await house.connect();
   const plan = { name: 'p', repository: root, tasks: [{ id: 'a', prompt: 'x', agent: 'sweeper' }] };
   await expect(client.savePlan(plan)).rejects.toMatchObject({ code: 'invalid_input' });

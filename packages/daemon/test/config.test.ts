@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DEFAULTS } from '@reveille/core';
@@ -129,7 +129,7 @@ test('[DMN3.2] what is not YAML is told with its line', () => {
 });
 
 test('[DMN3.3] a repository counts only if it is trusted as it is', () => {
-  const content = 'sandbox: { mode: off }\n';
+  const content = 'sandbox: { mode: require }\n';
   writeFileSync(repositoryFile, content);
   const asked: unknown[] = [];
   const trusts = (trusted: boolean) => ({
@@ -143,7 +143,7 @@ test('[DMN3.3] a repository counts only if it is trusted as it is', () => {
   expect(refused.config.sandbox.mode).toBe('warn');
   expect(refused.ignored).toEqual([repositoryFile]);
   const trusted = loadConfig({ repository: trusts(true) });
-  expect(trusted.config.sandbox.mode).toBe('off');
+  expect(trusted.config.sandbox.mode).toBe('require');
   expect(trusted.ignored).toEqual([]);
   expect(asked).toEqual([
     { path: repositoryFile, content },
@@ -162,6 +162,78 @@ test('[DMN3.3] an untrusted file that is damaged is not even read; a trusted one
     { source: repositoryFile, line: 2, column: 1, at: 'daemon' },
     { source: repositoryFile, line: 3, column: 1, at: 'logs' },
   ]);
+});
+
+test('[DMN3.7] what a repository may never set is refused with its place, however trusted it is', () => {
+  writeFileSync(
+    repositoryFile,
+    [
+      'worktrees:',
+      '  home: /tmp/elsewhere',
+      '  ports: { first: 3000 }',
+      '  branchPrefix: mine',
+      '  dirty: head',
+      'sandbox:',
+      '  mode: off',
+      '  audit: unconfined',
+      '  network: on',
+      '  reads: [~/.cache/pip, ~/.ssh/config, "~", /, "~/.local/../.aws"]',
+      '  writes:',
+      `    - ${join(folder, 'link')}`,
+      'engine: { concurrency: 99 }',
+      '',
+    ].join('\n'),
+  );
+  symlinkSync(homedir(), join(folder, 'link'));
+  const problems = problemsOf({ ...trusting });
+  expect(problems.map(({ at, line, column }) => `${at} ${line}:${column}`)).toEqual([
+    'worktrees.home 2:3',
+    'worktrees.ports 3:3',
+    'worktrees.branchPrefix 4:3',
+    'sandbox.mode 7:9',
+    'sandbox.audit 8:10',
+    'sandbox.reads.1 10:25',
+    'sandbox.reads.2 10:40',
+    'sandbox.reads.3 10:45',
+    'sandbox.reads.4 10:48',
+    'sandbox.writes.0 12:7',
+    'engine 13:1',
+  ]);
+  const said = problems.map(({ problem }) => problem);
+  expect(said[0]).toContain('your own configuration');
+  expect(said[3]).toContain('only make this stricter: require');
+  expect(said[5]).toContain('.ssh');
+});
+
+test('[DMN3.7] its checkouts, what is run in them and what they reach are its own to say', () => {
+  writeFileSync(
+    repositoryFile,
+    'worktrees: { setup: { command: npm ci }, copy: [.env.test] }\nsandbox: { mode: require, audit: always, network: list, hosts: [a.org], reads: [~/.cache/pip] }\nintegration: { onConflict: resolve }\n',
+  );
+  const { config } = loadConfig({ ...trusting });
+  expect(config).toMatchObject({
+    worktrees: { setup: { command: 'npm ci' } },
+    sandbox: { mode: 'require', audit: 'always', hosts: ['a.org'], reads: ['~/.cache/pip'] },
+    integration: { onConflict: 'resolve' },
+  });
+});
+
+test('[DMN3.7] a file of comments alone needs no trust', () => {
+  writeFileSync(repositoryFile, '# worktrees:\n\n  # dirty: fail\n');
+  expect(loadConfig({ repository: { root: folder, trusts: () => false } }).ignored).toEqual([]);
+});
+
+test('[DMN3.8] one set of sources serves many repositories, each with what it says itself', () => {
+  writeFileSync(userFile, 'worktrees: { dirty: head, pool: 3 }\n');
+  writeFileSync(repositoryFile, 'worktrees: { dirty: snapshot }\n');
+  const loaded = loadConfig({ userFile });
+  rmSync(userFile);
+  const here = loaded.in({ root: folder, trusts: () => true });
+  expect(here.config.worktrees).toMatchObject({ dirty: 'snapshot', pool: 3 });
+  expect(here.origins.get('worktrees.dirty')).toBe(repositoryFile);
+  const elsewhere = loaded.in({ root: join(folder, '.reveille'), trusts: () => true });
+  expect(elsewhere.config.worktrees).toMatchObject({ dirty: 'head', pool: 3 });
+  expect(loaded.config.worktrees.dirty).toBe('head');
 });
 
 test('[DMN3.4] the published schema is the one in use', () => {

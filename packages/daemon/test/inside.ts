@@ -22,7 +22,7 @@ import {
   type SessionId,
 } from '@reveille/protocol';
 import { findLock } from '../src/place/lock-file.ts';
-import { systemClock } from '../src/compose/system.ts';
+import { systemClock } from '@reveille/daemon/system';
 import { Stage, type Puppet } from './puppets.ts';
 
 export interface InsideOptions {

@@ -49,6 +49,15 @@ describe.each(Object.entries(DOORS))('every operation, %s', (_, open) => {
     expect((await person.getPlan(id)).tasks).toHaveLength(2);
   });
 
+  test('[DMN1.30] the backends, the default one first', async () => {
+    await using door = await open();
+    const backends = await door.person.backends();
+    expect(backends[0]).toEqual({ name: 'scripted', isDefault: true });
+    expect(backends.filter(({ isDefault }) => isDefault)).toHaveLength(1);
+    const { self } = await atWork(door);
+    expect(await self.backends()).toEqual(backends);
+  });
+
   test('[DMN1.30] a plan that is wrong is told all of it, with the places', async () => {
     await using door = await open();
     const plan = { name: '', tasks: [{ id: 'a', prompt: 'A', dependencies: ['b'], agent: 'codr' }] };

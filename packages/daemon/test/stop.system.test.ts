@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Executor } from '@reveille/core';
 import type { Task } from '@reveille/protocol';
 import { openSqlite } from '@reveille/stores';
-import { systemClock } from '../src/compose/system.ts';
+import { systemClock } from '@reveille/daemon/system';
 import { House, until } from './house.ts';
 import { OverHttp } from './inside.ts';
 

@@ -98,6 +98,12 @@ export type ReportResult =
   | { readonly accepted: false; readonly code: 'unread_ends'; readonly deliveries: readonly Delivery[] }
   | { readonly accepted: false; readonly code: 'invalid_result'; readonly problems: readonly string[] };
 
+/** The default one is for agents that name none, and whose definition names none. */
+export interface Backend {
+  readonly name: string;
+  readonly isDefault: boolean;
+}
+
 export type WorkerState = 'created' | 'running' | 'idle' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** A task with what is derived from its records: what a person is shown, and why. */
@@ -227,6 +233,9 @@ export interface Orchestrator {
   getMessage(message: MessageId): Promise<Message>;
   inbox(): Promise<readonly Request[]>;
   events(after: number, limit: number): Promise<readonly ReveilleEvent[]>;
+
+  /** What agents can be run on here, the default one first. */
+  backends(): Promise<readonly Backend[]>;
 }
 
 export type { CallId };

@@ -13,8 +13,9 @@ import { benchIn } from './integrator/bench.ts';
 import { integratorExecutor } from './integrator/executor.ts';
 import type { Verdict } from './integrator/integration.ts';
 import type { Confinement } from './sandbox/confinement.ts';
+import type { FoundRepository } from './repository.ts';
 import { openSandbox, type Sandbox } from './sandbox/sandbox.ts';
-import { Worktrees } from './worktrees.ts';
+import { Worktrees, type WorktreeRules } from './worktrees.ts';
 
 /** What can be set about worktrees and how agents are held in them. */
 export interface BoundarySettings {
@@ -43,6 +44,10 @@ export const BOUNDARY_DEFAULTS: BoundarySettings = {
 
 export interface BoundaryOptions {
   readonly settings: BoundarySettings;
+  /** What holds for the repository at this root, if it differs. */
+  readonly settingsFor?: (root: string) => BoundarySettings;
+  /** Called before a checkout of the repository is opened or made. */
+  readonly enter?: (repository: FoundRepository, sandbox: Sandbox) => Promise<void>;
   /** Where the sandbox keeps its sockets: a short path of our own. */
   readonly runtimeFolder?: string;
   readonly log: (message: string, data: Record<string, unknown>) => void;
@@ -54,13 +59,16 @@ const VERDICT_CHARACTERS = 4_000;
 export class Boundary implements AsyncDisposable {
   readonly worktrees: Worktrees;
   readonly sandbox: Sandbox;
-  readonly #settings: BoundarySettings;
+  readonly #settingsFor: (root: string) => BoundarySettings;
 
-  private constructor(sandbox: Sandbox, { settings, log }: BoundaryOptions) {
+  private constructor(sandbox: Sandbox, { settings, settingsFor, enter, log }: BoundaryOptions) {
     this.sandbox = sandbox;
-    this.#settings = settings;
-    const audits =
-      settings.audit === 'always' || (settings.audit === 'unconfined' && sandbox.kind === 'none');
+    this.#settingsFor = settingsFor ?? (() => settings);
+    const rules = ({ worktrees, dirty, audit }: BoundarySettings): WorktreeRules => ({
+      settings: worktrees,
+      dirty,
+      audits: audit === 'always' || (audit === 'unconfined' && sandbox.kind === 'none'),
+    });
     const runSetup: SetupRunner = async (command, { checkout, env, signal, onOutput }) => {
       const ran = await sandbox.run(command, this.confine(checkout, { env }), {
         signal,
@@ -69,9 +77,9 @@ export class Boundary implements AsyncDisposable {
       return { code: ran.code ?? 1 };
     };
     this.worktrees = new Worktrees({
-      settings: settings.worktrees,
-      dirty: settings.dirty,
-      audits,
+      ...rules(settings),
+      rulesFor: (root) => rules(this.#settingsFor(root)),
+      ...(enter ? { enter: (repository) => enter(repository, sandbox) } : {}),
       runSetup,
       log,
     });
@@ -98,7 +106,8 @@ export class Boundary implements AsyncDisposable {
     // The same `/tmp` for the next command: what one leaves there the next may look for.
     const tmp = join(checkout.room, 'tmp');
     mkdirSync(tmp, { recursive: true });
-    return { ...this.#settings.confinement, checkout, write, tmp, ...(env ? { env } : {}) };
+    const { confinement } = this.#settingsFor(checkout.repository.root);
+    return { ...confinement, checkout, write, tmp, ...(env ? { env } : {}) };
   }
 
   /** The way of file tools into a task's checkout. Whoever opens it closes it. */
@@ -110,7 +119,7 @@ export class Boundary implements AsyncDisposable {
   integrator(connect: (caller: Caller) => Orchestrator): Executor {
     return integratorExecutor({
       connect,
-      onConflict: this.#settings.onConflict,
+      onConflict: async (task) => this.#settingsFor((await this.checkoutOf(task)).repository.root).onConflict,
       bench: async ({ task, report }, signal) => {
         const checkout = await this.checkoutOf(task);
         return benchIn(checkout, (command) =>

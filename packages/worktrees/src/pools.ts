@@ -4,9 +4,14 @@ import type { SetupRunner } from './creation/setup.ts';
 import type { FoundRepository } from './repository.ts';
 
 interface PoolOptions {
-  readonly settings: WorktreeSettings;
   readonly runSetup?: SetupRunner;
   readonly log?: (message: string, data: Record<string, unknown>) => void;
+}
+
+interface Wanted {
+  readonly repository: FoundRepository;
+  readonly commit: string;
+  readonly settings: WorktreeSettings;
 }
 
 /** Keeps the pools of all repositories filled, one at a time, behind everything else. */
@@ -14,23 +19,23 @@ export class Pools {
   readonly #options: PoolOptions;
   readonly #stopping = new AbortController();
   /** The commit each repository's pool is to be brought to next. */
-  readonly #wanted = new Map<string, { readonly repository: FoundRepository; readonly commit: string }>();
+  readonly #wanted = new Map<string, Wanted>();
   #filling: Promise<void> | null = null;
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
-  refill(repository: FoundRepository, commit: string): void {
-    if (this.#options.settings.pool === 0 || this.#stopping.signal.aborted) return;
-    this.#wanted.set(repository.root, { repository, commit });
+  refill(repository: FoundRepository, commit: string, settings: WorktreeSettings): void {
+    if (settings.pool === 0 || this.#stopping.signal.aborted) return;
+    this.#wanted.set(repository.root, { repository, commit, settings });
     this.#filling ??= this.#fill();
   }
 
   async #fill(): Promise<void> {
-    const { settings, runSetup, log } = this.#options;
+    const { runSetup, log } = this.#options;
     const { signal } = this.#stopping;
-    for (const [root, { repository, commit }] of this.#wanted) {
+    for (const [root, { repository, commit, settings }] of this.#wanted) {
       this.#wanted.delete(root);
       if (signal.aborted) break;
       await fillPool(repository, { settings, commit, signal, ...(runSetup ? { runSetup } : {}) }).catch(

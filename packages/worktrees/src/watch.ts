@@ -30,21 +30,21 @@ interface Live {
  * what changed since the last one is told once, to whoever looks first.
  */
 export class Watch {
-  readonly #audits: boolean;
+  readonly #audits: (root: string) => boolean;
   readonly #prefix: string;
   readonly #watched = new Map<string, Watched>();
   readonly #turns = new Map<string, Promise<unknown>>();
   /** What a run did outside its checkout stays true until the run is over, whoever asks, however often. */
   readonly #escapes = new Map<string, readonly string[]>();
 
-  constructor(options: { readonly audits: boolean; readonly branchPrefix: string }) {
+  constructor(options: { readonly audits: (root: string) => boolean; readonly branchPrefix: string }) {
     this.#audits = options.audits;
     this.#prefix = options.branchPrefix;
   }
 
   /** Before an agent starts: from now on changes of the person's checkout count. */
   async begin(repository: FoundRepository): Promise<void> {
-    if (!this.#audits) return;
+    if (!this.#audits(repository.root)) return;
     await this.#alone(repository, async (watched) => {
       watched.before ??= await baseline(repository, { branchPrefix: this.#prefix });
     });

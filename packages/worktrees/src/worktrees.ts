@@ -33,13 +33,21 @@ import { pull } from './work/pull.ts';
 import { restore } from './work/restore.ts';
 import { listSnapshots, snapshot } from './work/snapshots.ts';
 
-export interface WorktreesOptions {
+/** What holds for the worktrees of a repository. */
+export interface WorktreeRules {
   readonly settings: WorktreeSettings;
   readonly dirty: DirtyPolicy;
-  /** Runs what the settings say to run in a new worktree. */
-  readonly runSetup?: SetupRunner;
   /** Whether changes of the person's checkout are looked for after each turn. */
   readonly audits: boolean;
+}
+
+export interface WorktreesOptions extends WorktreeRules {
+  /** What holds for the repository at this root, if it differs; where worktrees are and what branches are called does not. */
+  readonly rulesFor?: (root: string) => WorktreeRules;
+  /** Called before a checkout is opened or made: what holds for its repository may have changed, or forbid it. */
+  readonly enter?: (repository: FoundRepository) => Promise<void>;
+  /** Runs what the settings say to run in a new worktree. */
+  readonly runSetup?: SetupRunner;
   readonly log?: (message: string, data: Record<string, unknown>) => void;
 }
 
@@ -54,15 +62,21 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
   constructor(options: WorktreesOptions) {
     this.#options = options;
-    const { settings, audits, runSetup, log } = options;
+    const { settings, runSetup, log } = options;
     this.#places = new Places(settings);
+    const audits = (root: string): boolean => this.#rules(root).audits;
     this.#watch = new Watch({ audits, branchPrefix: settings.branchPrefix });
-    this.#pools = new Pools({ settings, ...(runSetup ? { runSetup } : {}), ...(log ? { log } : {}) });
+    this.#pools = new Pools({ ...(runSetup ? { runSetup } : {}), ...(log ? { log } : {}) });
+  }
+
+  #rules(root: string): WorktreeRules {
+    return this.#options.rulesFor?.(root) ?? this.#options;
   }
 
   async open(spec: OpenSpec): Promise<Workspace> {
     const { task, run, origin } = spec;
     const repository = await this.#places.repository(task);
+    await this.#options.enter?.(repository);
     await this.#watch.begin(repository);
     if (origin.kind === 'shared') {
       const { path, branch, environment } = await this.#places.need(origin.with);
@@ -88,7 +102,8 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     { task, plan, signal }: OpenSpec,
     origin: Exclude<OpenSpec['origin'], { kind: 'shared' }>,
   ): Promise<Workspace & Checkout> {
-    const { settings, dirty, runSetup } = this.#options;
+    const { runSetup } = this.#options;
+    const { settings, dirty } = this.#rules(repository.root);
     const { start, notices } = await beginningOf(repository, origin, dirty);
     const created = await createCheckout(repository, {
       plan: plan?.name ?? 'tasks',
@@ -101,7 +116,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
       ...(runSetup ? { runSetup } : {}),
     });
     await this.#places.leaveTrace(task, created.checkout);
-    this.#pools.refill(repository, start.commit);
+    this.#pools.refill(repository, start.commit, settings);
     const { environment } = created;
     return { ...created.checkout, environment, notices: [...created.notices, ...notices] };
   }
@@ -195,7 +210,8 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   }
 
   async #createAt(repository: FoundRepository, task: Task, commit: string): Promise<Checkout> {
-    const { settings } = this.#options;
+    await this.#options.enter?.(repository);
+    const { settings } = this.#rules(repository.root);
     const spec = {
       plan: 'restored',
       task: task.name,

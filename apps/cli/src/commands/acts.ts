@@ -1,6 +1,6 @@
 import { ReveilleError, type Client, type Plan, type TaskView } from '@reveille/protocol';
 import { command } from '../command/spec.ts';
-import { findEither } from '../find.ts';
+import { findEither, viewpointOf } from '../find.ts';
 import { print, reach } from '../reach.ts';
 import { actOnPlan } from './plan.ts';
 
@@ -33,7 +33,7 @@ const act = (verb: Act) =>
     async run(call) {
       const [name = '', ...why] = call.args;
       const client = await reach(call);
-      const { plan, task } = await findEither(client, name);
+      const { plan, task } = await findEither(client, name, await viewpointOf(call));
       const now = plan
         ? { plan: await onPlan(client, verb, plan, why.join(' ')) }
         : await onTask(client, verb, task, why.join(' '));

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { AgentDefinition, AgentEntry, Problem } from '@reveille/agents';
-import { ReveilleError, nearest } from '@reveille/protocol';
-import { agentsOf } from '../agents.ts';
+import { ReveilleError, nearest, type Backend } from '@reveille/protocol';
+import { agentsOf, backendsHere } from '../agents.ts';
 import { command } from '../command/spec.ts';
 import { paintOf, print } from '../reach.ts';
 import { homeOf, repositoryIfAny, repositoryOf } from '../repository.ts';
@@ -16,26 +16,34 @@ const agentList = command({
   summary: 'lists the agents that can be given a task here',
   usage: '',
   about:
-    'Nearest first: of this repository, of your home, built in. One of the repository counts once you trust it (reveille init).',
+    'Nearest first: of this repository, of your home, built in. One of the repository counts once you trust it (reveille init). What they can be run on is known by the daemon, and said if one runs.',
   options: {},
-  json: '{ agents: [{ name, description, place, path, state, readOnly, model, backend }], problems }',
+  json: '{ agents: [{ name, description, place, path, state, readOnly, model, backend }], problems, backends: [{ name, isDefault }] or null }',
   async run(call) {
     using agents = await agentsOf(call.io, await repositoryIfAny(call));
     const entries = agents.list();
     const problems = agents.problems();
+    const backends = await backendsHere(call.io);
     const paint = paintOf(call);
     const columns = call.io.out.columns ?? 120;
     const widest = Math.max(...entries.map(({ definition }) => definition.name.length));
-    print(call, { agents: entries.map(brief), problems }, () => [
+    print(call, { agents: entries.map(brief), problems, backends }, () => [
       ...entries.map(({ definition, state }) => {
         const mark = state === 'used' ? definition.place : `${definition.place}, ${state}`;
         const left = `${paint(state === 'used' ? 'bold' : 'dim', `@${pad(definition.name, widest)}`)}  ${paint('dim', pad(mark, 21))}`;
         return `${left}  ${fit(definition.description, columns - widest - 27)}`;
       }),
-      ...problems.map((problem) => paint('red', problemWords(problem))),
+      ...problems.map((problem) =>
+        paint(problem.severity === 'error' ? 'red' : 'yellow', problemWords(problem)),
+      ),
+      ...(backends === null ? [] : [`Backends: ${backendWords(backends)}`]),
     ]);
   },
 });
+
+/** As in `scripted (default), claude`. */
+export const backendWords = (backends: readonly Backend[]): string =>
+  backends.map(({ name, isDefault }) => (isDefault ? `${name} (default)` : name)).join(', ') || 'none';
 
 const brief = ({ definition, state }: AgentEntry) => {
   const { name, description, place, path, readOnly, model, backend } = definition;

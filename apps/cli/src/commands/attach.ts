@@ -1,6 +1,6 @@
 import { isTerminal, ReveilleError, type Client } from '@reveille/protocol';
-import { command } from '../command/spec.ts';
-import { findEither } from '../find.ts';
+import { command, type Call } from '../command/spec.ts';
+import { findEither, viewpointOf } from '../find.ts';
 import { reach } from '../reach.ts';
 import type { Target } from '../view/watch.ts';
 import { isEnded } from '../view/words.ts';
@@ -18,13 +18,13 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
   async run(call) {
     const client = await reach(call);
     const [name] = call.args;
-    const target = name === undefined ? await onlyOne(client) : await named(client, name);
+    const target = name === undefined ? await onlyOne(client) : await named(call, client, name);
     return outcome(call, await follow(call, client, target), client);
   },
 });
 
-async function named(client: Client, name: string): Promise<Target> {
-  const { plan, task } = await findEither(client, name);
+async function named(call: Call, client: Client, name: string): Promise<Target> {
+  const { plan, task } = await findEither(client, name, await viewpointOf(call));
   return plan ? { plan: plan.id } : { task: task.task.id };
 }
 

@@ -3,14 +3,14 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { isReveilleError } from '@reveille/protocol';
-import { examine } from '@reveille/worktrees';
-import { agentsOf } from '../agents.ts';
+import { agentsOf, backendsHere } from '../agents.ts';
 import { command } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { paintOf, print } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
 import { pad } from '../view/columns.ts';
-import { TrustFolder } from '../trust.ts';
+import { configHere } from '../trusted.ts';
+import { backendWords } from './agent.ts';
 import { words as daemonWords } from './daemon.ts';
 
 /** One thing that was looked at. The room of worktrees gives its findings in the same form. */
@@ -32,6 +32,7 @@ const EXAMINED: readonly Examine[] = [system, dataFolder, configuration, daemon,
 
 /** Git, the file system, and what the sandbox holds back here: the attacks are run, in a repository made for it. */
 async function boundary(_io: Io, repository: Repository | null): Promise<readonly Finding[]> {
+  const { examine } = await import('@reveille/worktrees');
   return await examine(repository ? { repositoryPath: repository.top } : {});
 }
 
@@ -130,20 +131,10 @@ async function dataFolder({ env }: Io): Promise<Finding[]> {
   }
 }
 
-async function configuration({ env }: Io, repository: Repository | null): Promise<Finding[]> {
-  const { loadConfig } = await import('@reveille/daemon');
-  const { placeOf } = await import('@reveille/daemon/connect');
+async function configuration(io: Io, repository: Repository | null): Promise<Finding[]> {
   const about = { area: 'daemon', name: 'configuration', expected: 'no problem' };
   try {
-    const { home, userConfig } = placeOf(env);
-    const trust = repository && new TrustFolder(home, repository.common);
-    const { origins, ignored } = loadConfig({
-      env,
-      userFile: userConfig,
-      ...(repository && trust
-        ? { repository: { root: repository.top, trusts: ({ content }) => trust.has(configItem(content)) } }
-        : {}),
-    });
+    const { origins, ignored } = await configHere(io, repository);
     const sources = [...new Set(origins.values())];
     const got =
       sources.length > 0
@@ -164,10 +155,6 @@ async function configuration({ env }: Io, repository: Repository | null): Promis
     ];
   }
 }
-
-/** What the repository's own settings are trusted as. */
-export const configItem = (content: string) =>
-  ({ kind: 'command', name: '.reveille/config.yaml', content }) as const;
 
 async function daemon({ env }: Io): Promise<Finding[]> {
   const { daemonStatus } = await import('@reveille/daemon/connect');
@@ -211,6 +198,7 @@ async function agents(io: Io, repository: Repository | null): Promise<Finding[]>
           ? 'reveille init'
           : '',
     },
+    await backends(io),
     {
       area: 'agents',
       name: 'programs',
@@ -220,6 +208,20 @@ async function agents(io: Io, repository: Repository | null): Promise<Finding[]>
       advice: found.length > 0 ? '' : 'Install one of them for agents that think; scripted agents need none.',
     },
   ];
+}
+
+/** What the daemon can run agents on: it alone has looked. */
+async function backends(io: Io): Promise<Finding> {
+  const about = { area: 'agents', name: 'backends', expected: 'at least one, the default among them' };
+  const there = await backendsHere(io);
+  if (there === null) return { ...about, verdict: 'good', got: 'known once the daemon runs', advice: '' };
+  const usable = there.some(({ isDefault }) => isDefault);
+  return {
+    ...about,
+    verdict: usable ? 'good' : 'weak',
+    got: backendWords(there),
+    advice: usable ? '' : 'The default backend is not here: set engine.defaultBackend to one that is.',
+  };
 }
 
 function onPath(env: NodeJS.ProcessEnv, program: string): boolean {

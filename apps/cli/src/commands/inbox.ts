@@ -1,6 +1,6 @@
 import { ReveilleError, type Client, type Request } from '@reveille/protocol';
 import { command, type Call } from '../command/spec.ts';
-import { findRequest } from '../find.ts';
+import { findRequest, viewpointOf } from '../find.ts';
 import { paintOf, print, reach } from '../reach.ts';
 import { requestLines } from '../view/list.ts';
 import { promptOf } from './spawn.ts';
@@ -18,7 +18,8 @@ const inbox = command({
   async run(call) {
     const client = await reach(call);
     const [name] = call.args;
-    const wanted = name === undefined ? await client.inbox() : [await findRequest(client, name)];
+    const wanted =
+      name === undefined ? await client.inbox() : [await findRequest(client, name, await viewpointOf(call))];
     const requests = await Promise.all(wanted.map((request) => withName(client, request)));
     const list = { columns: call.io.out.columns ?? 120, now: Date.now(), paint: paintOf(call) };
     print(call, { requests }, () =>
@@ -43,7 +44,7 @@ const answer = command({
   async run(call) {
     const [name = '', ...words] = call.args;
     const client = await reach(call);
-    const request = await findRequest(client, name);
+    const request = await findRequest(client, name, await viewpointOf(call));
     return give(call, client, request, choice(request, await promptOf(call.io, words)));
   },
 });
@@ -82,7 +83,7 @@ const verdict = (verb: keyof typeof VERDICTS) =>
     async run(call) {
       const [name = '', ...why] = call.args;
       const client = await reach(call);
-      const request = await findRequest(client, name);
+      const request = await findRequest(client, name, await viewpointOf(call));
       const word = verdictWord(request, verb);
       // A verdict on work is a word by itself; to a request for approval a reason may be added.
       const text = request.kind === 'approval' && why.length > 0 ? `${word}: ${why.join(' ')}` : word;

@@ -10,11 +10,9 @@ import type { ClientName, Launch } from '../init/mcp-entries.ts';
 import { print } from '../reach.ts';
 import { repositoryOf, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
-import { TrustFolder, type TrustItem } from '../trust.ts';
+import { trustIn, type Trusted, type TrustItem } from '../trusted.ts';
 import { UsageError } from '../usage.ts';
 import { pad } from '../view/columns.ts';
-import { plural } from '../view/words.ts';
-import { configItem } from './doctor.ts';
 
 export const init = command({
   name: 'init',
@@ -99,12 +97,11 @@ const fileLines = ({ top }: Repository, files: readonly Written[]): string[] => 
 ];
 
 type Found = TrustItem & { readonly path: string; readonly trusted: boolean };
-type Trusted = Pick<Found, 'kind' | 'name' | 'path' | 'trusted'>;
+type Agreed = Pick<Found, 'kind' | 'name' | 'path' | 'trusted'>;
 
 /** Lists what the repository brings along, and records what the person agrees to. */
-async function askTrust(call: Call, repository: Repository): Promise<readonly Trusted[]> {
-  const { placeOf } = await import('@reveille/daemon/connect');
-  const trust = new TrustFolder(placeOf(call.io.env).home, repository.common);
+async function askTrust(call: Call, repository: Repository): Promise<readonly Agreed[]> {
+  const trust = await trustIn(call.io, repository);
   const found = await findItems(call, repository, trust);
   const open = found.filter(({ trusted }) => !trusted);
   if (!call.options.json && open.length > 0) {
@@ -112,16 +109,18 @@ async function askTrust(call: Call, repository: Repository): Promise<readonly Tr
     for (const { kind, name, path } of open) say(call.io.out, `  ${pad(kind, 7)}  ${pad(name, 24)}  ${path}`);
   }
   const agreed = open.length > 0 && (await agrees(call, open.length));
-  if (agreed) trust.grant(open.map(({ kind, name, content }) => ({ kind, name, content })));
+  if (agreed) await trust.grant(open.map(({ kind, name, content }) => ({ kind, name, content })));
   return found.map(({ kind, name, path, trusted }) => ({ kind, name, path, trusted: trusted || agreed }));
 }
 
-async function findItems({ io }: Call, repository: Repository, trust: TrustFolder): Promise<Found[]> {
+async function findItems({ io }: Call, repository: Repository, trust: Trusted): Promise<Found[]> {
+  const { repositoryItem, saysNothing } = await import('@reveille/daemon/config');
   using agents = await agentsOf(io, repository);
   const definitions = agents.list().filter(({ definition }) => definition.place === 'repository');
   const config = join(repository.top, '.reveille', 'config.yaml');
+  const settings = readFileSync(config, 'utf8');
   const items = [
-    { ...configItem(readFileSync(config, 'utf8')), path: config },
+    ...(saysNothing(settings) ? [] : [{ ...repositoryItem(settings), path: config }]),
     ...definitions.map(({ definition: { name, path } }) => ({
       kind: 'agent' as const,
       name,
@@ -148,18 +147,20 @@ async function agrees(
   if (options.json || !io.in.isTTY || !io.out.isTTY) return false;
   const lines = createInterface({ input: io.in, output: process.stdout });
   try {
-    const answer = await lines.question(`Trust ${plural(count, 'thing')} as they are now? [y/N] `);
+    const answer = await lines.question(
+      `Trust ${count === 1 ? 'it as it is' : `these ${count} as they are`} now? [y/N] `,
+    );
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();
   }
 }
 
-function nextLines(trust: readonly Trusted[]): string[] {
+function nextLines(trust: readonly Agreed[]): string[] {
   const open = trust.filter(({ trusted }) => !trusted).length;
   return [
     open > 0
-      ? `${plural(open, 'thing')} not trusted: they do not count until you say so (reveille init --yes).`
+      ? `${open === 1 ? 'One thing is not trusted and does' : `${open} things are not trusted and do`} not count until you say so (reveille init --yes).`
       : 'Everything that it brings along is trusted as it is now.',
     'Next: reveille plan run .reveille/plans/example.yaml',
   ];

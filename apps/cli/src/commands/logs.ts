@@ -7,7 +7,7 @@ import {
   type TaskId,
 } from '@reveille/protocol';
 import { command, type Call } from '../command/spec.ts';
-import { findEither } from '../find.ts';
+import { findEither, viewpointOf } from '../find.ts';
 import { reach } from '../reach.ts';
 import { UsageError } from '../usage.ts';
 import { oneLine, pad } from '../view/columns.ts';
@@ -39,7 +39,7 @@ export const logs = command({
     const client = await reach(call);
     const printer = new Printer(call, client);
     const { lastEvent } = await client.health();
-    const about = name === undefined ? null : await aboutOf(client, name);
+    const about = name === undefined ? null : await aboutOf(call, client, name);
     const from = about ? await firstSince(client, about.since, lastEvent) : Math.max(0, lastEvent - most);
     const past: ReveilleEvent[] = [];
     for await (const page of history(client, from, lastEvent))
@@ -57,8 +57,8 @@ function linesOf(text: string | undefined, otherwise: number): number {
   return lines;
 }
 
-async function aboutOf(client: Client, name: string): Promise<{ watch: Watch; since: number }> {
-  const { plan, task } = await findEither(client, name);
+async function aboutOf(call: Call, client: Client, name: string): Promise<{ watch: Watch; since: number }> {
+  const { plan, task } = await findEither(client, name, await viewpointOf(call));
   const watch = await Watch.open(client, plan ? { plan: plan.id } : { task: task.task.id });
   return { watch, since: (plan ?? task.task).createdAt };
 }

@@ -1,13 +1,15 @@
 import { resolve } from 'node:path';
+import type { AgentDefinition, AgentEntry } from '@reveille/agents';
 import { isReveilleError, type Client, type PlanProblem, type PlanView } from '@reveille/protocol';
-import { agentsOf, backendsOf } from '../agents.ts';
+import { agentsOf, backendsHere } from '../agents.ts';
 import { command, type Call } from '../command/spec.ts';
-import { findPlan } from '../find.ts';
+import { findPlan, viewpointOf } from '../find.ts';
 import type { Io } from '../io.ts';
 import type { CheckedFile, Known } from '../plan-file/check.ts';
 import { paintOf, print, printJson, reach } from '../reach.ts';
 import { repositoryIfAny, repositoryOf, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
+import { checkSettings } from '../trusted.ts';
 import { UsageError } from '../usage.ts';
 import { drawFrame } from '../view/frame.ts';
 import { planLines } from '../view/list.ts';
@@ -55,16 +57,14 @@ what a plan may hold, for editors. Whether a backend exists is known by the daem
 
 /** The agents there are; the backends only if a daemon runs that can be asked. */
 async function knownHere(io: Io, repository: Repository | null): Promise<Known> {
-  const { connect, daemonStatus } = await import('@reveille/daemon/connect');
-  const running = (await daemonStatus({ env: io.env })).state === 'running';
-  const backends = running ? await backendsOf(await connect({ env: io.env, start: false })) : [];
-  return { ...(await knownAgents(io, repository)), backends: backends.length > 0 ? backends : null };
+  return { ...(await knownAgents(io, repository)), backends: await backendsHere(io) };
 }
 
 async function knownAgents(io: Io, repository: Repository | null): Promise<Omit<Known, 'backends'>> {
   using agents = await agentsOf(io, repository);
-  const untrusted = agents.list().filter(({ state }) => state === 'untrusted');
-  return { agents: agents.names(), untrusted: untrusted.map(({ definition }) => definition.name) };
+  const those = (wanted: AgentEntry['state']): AgentDefinition[] =>
+    agents.list().flatMap(({ definition, state }) => (state === wanted ? [definition] : []));
+  return { agents: those('used'), untrusted: those('untrusted').map(({ name }) => name) };
 }
 
 const planRun = command({
@@ -89,6 +89,7 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const [file = ''] = call.args;
     const repository = await repositoryOf(call);
     const checked = await readPlan(call.io, file, repository, inputsOf(call.options.input));
+    await checkSettings(call.io, repository);
     const client = await reach(call);
     const { lastEvent } = await client.health();
     const { plan } = await save(client, checked, repository);
@@ -160,7 +161,7 @@ const planStatus = command({
 });
 
 async function showPlan(call: Call, client: Client, name: string): Promise<number> {
-  const { id } = await findPlan(client, name);
+  const { id } = await findPlan(client, name, await viewpointOf(call));
   if (call.options.json) printJson(call, await client.getPlan(id));
   else {
     const watch = await Watch.open(client, { plan: id });
@@ -192,7 +193,7 @@ const planAct = (act: keyof typeof ACTS) =>
     async run(call) {
       const [name = '', ...why] = call.args;
       const client = await reach(call);
-      const { id } = await findPlan(client, name);
+      const { id } = await findPlan(client, name, await viewpointOf(call));
       const plan = await actOnPlan(client, act, id, why.join(' '));
       print(call, { plan }, () => [`${plan.name}: ${ACTS[act].done}.`]);
     },

@@ -1,6 +1,6 @@
 import { isId, type Client, type SessionId, type TaskId } from '@reveille/protocol';
-import { command } from '../command/spec.ts';
-import { findTask } from '../find.ts';
+import { command, type Call } from '../command/spec.ts';
+import { findTask, viewpointOf } from '../find.ts';
 import { print, reach } from '../reach.ts';
 import { promptOf } from './spawn.ts';
 
@@ -20,7 +20,7 @@ the input. The id of a session works too.`,
     const text = await promptOf(call.io, words);
     const client = await reach(call);
     const { key } = call.options;
-    const receiver = await receiverOf(client, to);
+    const receiver = await receiverOf(call, client, to);
     const id = await client.sendMessage({
       to: receiver.id,
       message: text,
@@ -33,8 +33,12 @@ the input. The id of a session works too.`,
   },
 });
 
-async function receiverOf(client: Client, to: string): Promise<{ id: SessionId | TaskId; name: string }> {
+async function receiverOf(
+  call: Call,
+  client: Client,
+  to: string,
+): Promise<{ id: SessionId | TaskId; name: string }> {
   if (isId('session', to)) return { id: to, name: to };
-  const { task } = await findTask(client, to);
+  const { task } = await findTask(client, to, await viewpointOf(call));
   return { id: task.id, name: task.name };
 }

@@ -5,6 +5,7 @@ import type { Io } from '../io.ts';
 import { reach } from '../reach.ts';
 import { repositoryIfAny } from '../repository.ts';
 import type { Seat, SeatOptions } from '../seat.ts';
+import { checkSettings } from '../trusted.ts';
 import { follow, outcome } from './following.ts';
 
 export const spawn = command({
@@ -31,7 +32,8 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
   async run(call) {
     const { io, options } = call;
     const input = spawnInput(await promptOf(io, call.args), options);
-    const repository = (await repositoryIfAny(call))?.top ?? null;
+    const repository = await repositoryIfAny(call);
+    if (repository) await checkSettings(io, repository);
     const client = await reach(call);
     const { placeOf } = await import('@reveille/daemon/connect');
     const seat: SeatOptions = {
@@ -39,7 +41,7 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
       client,
       kind: 'terminal',
       name: 'terminal',
-      repository,
+      repository: repository?.top ?? null,
     };
     const { lastEvent } = await client.health();
     const task = await spawnFrom(seat, input);

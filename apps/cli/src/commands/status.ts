@@ -1,6 +1,6 @@
 import { formatAgentType, isTerminal, type Client, type Plan, type TaskView } from '@reveille/protocol';
 import { command, type Call } from '../command/spec.ts';
-import { findEither } from '../find.ts';
+import { findEither, viewpointOf } from '../find.ts';
 import { paintOf, print, reach } from '../reach.ts';
 import { repositoryIfAny } from '../repository.ts';
 import { drawFrame } from '../view/frame.ts';
@@ -27,7 +27,7 @@ export const status = command({
 });
 
 async function one(call: Call, client: Client, name: string): Promise<number> {
-  const { plan, task } = await findEither(client, name);
+  const { plan, task } = await findEither(client, name, await viewpointOf(call));
   const value = plan ? await client.getPlan(plan.id) : await client.getTask(task.task.id);
   const target: Target = plan ? { plan: plan.id } : { task: task.task.id };
   const watch = call.options.json ? null : await Watch.open(client, target);

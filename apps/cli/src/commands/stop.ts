@@ -1,6 +1,6 @@
-import type { StopScope } from '@reveille/protocol';
-import { command } from '../command/spec.ts';
-import { findEither } from '../find.ts';
+import type { Client, StopScope } from '@reveille/protocol';
+import { command, type Call } from '../command/spec.ts';
+import { findEither, viewpointOf } from '../find.ts';
 import { print, reach } from '../reach.ts';
 import { UsageError } from '../usage.ts';
 import { plural } from '../view/words.ts';
@@ -24,7 +24,7 @@ export const stop = command({
       throw new UsageError('Say what to stop: --all, or the name of a plan or a task.', 'stop');
     const client = await reach(call);
     const stopped = await client.stop(
-      name === undefined ? { scope: 'all' } : await scopeOf(client, name),
+      name === undefined ? { scope: 'all' } : await scopeOf(call, client, name),
       why,
     );
     print(call, stopped, () => [
@@ -33,7 +33,7 @@ export const stop = command({
   },
 });
 
-async function scopeOf(client: Parameters<typeof findEither>[0], name: string): Promise<StopScope> {
-  const { plan, task } = await findEither(client, name);
+async function scopeOf(call: Call, client: Client, name: string): Promise<StopScope> {
+  const { plan, task } = await findEither(client, name, await viewpointOf(call));
   return plan ? { scope: 'plan', plan: plan.id } : { scope: 'tree', task: task.task.id };
 }

@@ -3,6 +3,7 @@ import { actCommands } from './acts.ts';
 import { agentCommands } from './agent.ts';
 import { attach } from './attach.ts';
 import { completionOf } from './completion.ts';
+import { config } from './config.ts';
 import { daemonCommands } from './daemon.ts';
 import { doctor } from './doctor.ts';
 import { inboxCommands } from './inbox.ts';
@@ -40,6 +41,7 @@ export const COMMANDS: readonly Command[] = [
   init,
   demo,
   doctor,
+  config,
   mcp,
   completionOf(() => COMMANDS),
   ...planCommands,

@@ -1,7 +1,7 @@
 import { spawn as startProcess } from 'node:child_process';
 import { ReveilleError, type Client, type FileChange, type Pulled, type TaskView } from '@reveille/protocol';
 import { command } from '../command/spec.ts';
-import { findEither, findTask } from '../find.ts';
+import { findEither, findTask, viewpointOf } from '../find.ts';
 import { paintOf, print, printJson, reach } from '../reach.ts';
 import { say } from '../say.ts';
 import { harmless } from '../view/columns.ts';
@@ -19,7 +19,7 @@ const diff = command({
   json: '{ branch, worktree, start, files: [{ path, insertions, deletions }], patch, truncated }',
   async run(call) {
     const client = await reach(call);
-    const { task } = await findTask(client, call.args[0] ?? '');
+    const { task } = await findTask(client, call.args[0] ?? '', await viewpointOf(call));
     const changes = await client.diffTask(task.id);
     const { out } = call.io;
     if (call.options.json) return printJson(call, changes);
@@ -55,7 +55,7 @@ const open = command({
   json: '{ task, worktree, branch }',
   async run(call) {
     const client = await reach(call);
-    const view = await findTask(client, call.args[0] ?? '');
+    const view = await findTask(client, call.args[0] ?? '', await viewpointOf(call));
     const { worktree, branch } = await workOf(client, view);
     print(call, { task: view.task.id, worktree, branch }, () => [worktree]);
     return call.options.with === undefined ? 0 : start(call.options.with, worktree);
@@ -107,7 +107,7 @@ const discard = command({
   json: '{ snapshot: { ref, commit, why, at } }',
   async run(call) {
     const client = await reach(call);
-    const { task } = await findTask(client, call.args[0] ?? '');
+    const { task } = await findTask(client, call.args[0] ?? '', await viewpointOf(call));
     const snapshot = await client.discardTask(task.id);
     print(call, { snapshot }, () => [
       `Discarded. Everything is in ${snapshot.ref}; \`reveille restore ${task.id}\` brings it back.`,
@@ -126,7 +126,7 @@ const restore = command({
   async run(call) {
     const [name = '', snapshot] = call.args;
     const client = await reach(call);
-    const { task } = await findTask(client, name);
+    const { task } = await findTask(client, name, await viewpointOf(call));
     if (call.options.list) {
       const snapshots = await client.snapshots(task.id);
       const lines = snapshots.map(
@@ -150,7 +150,7 @@ was changed (exit code 5).`,
   json: '{ merged: true, commit, files } or { merged: false, conflicts: [{ path, why }] }',
   async run(call) {
     const client = await reach(call);
-    const { plan, task } = await findEither(client, call.args[0] ?? '');
+    const { plan, task } = await findEither(client, call.args[0] ?? '', await viewpointOf(call));
     const home = await client.bringHome(plan ? plan.id : task.task.id);
     const paint = paintOf(call);
     print(call, home, () =>

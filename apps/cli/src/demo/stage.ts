@@ -13,7 +13,7 @@ import {
 } from '@reveille/protocol';
 import { openSqlite, type Backend } from '@reveille/stores';
 import { Boundary, BOUNDARY_DEFAULTS } from '@reveille/worktrees';
-import { systemClock, systemRandom } from '../system.ts';
+import { systemClock, systemRandom } from '@reveille/daemon/system';
 import { Probe, type Happening } from './probe.ts';
 import { drawHistory, makeRepository } from './repository.ts';
 import type { Owner, story } from './story.ts';
@@ -47,7 +47,7 @@ interface SetUp {
  * worktrees, and the plan under way.
  */
 export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
-  const clock = systemClock({ keepsAlive: true });
+  const clock = systemClock();
   const probe = new Probe(clock, happened);
   const folder = makeFolder();
   const undo = new AsyncDisposableStack();

@@ -43,9 +43,10 @@ export function checkFolders(root: string, folder: string): void {
   });
 }
 
-const CONFIG = `# How Reveille works on this repository. Everything is optional: what stands here are the defaults.
+const CONFIG = `# How Reveille works on this repository. Everything is optional.
 # What concerns you rather than the repository belongs into your own file (reveille doctor says where).
-# After every change it counts once you have trusted it again: reveille init
+# What you write here counts once you have trusted it, after every change again: reveille init
+# reveille config shows what holds and where it was said.
 
 # worktrees:
 #   dirty: fail             # your checkout has uncommitted changes: fail | head | snapshot
@@ -54,15 +55,15 @@ const CONFIG = `# How Reveille works on this repository. Everything is optional:
 #     command: npm ci
 
 # sandbox:
-#   mode: warn              # where there is none: require | warn | off
-#   network: list           # on | off | list: the hosts below
+#   mode: require           # start no agent where there is no sandbox; less is for your own file to say
+#   network: on             # on | off | list: only the hosts below
 #   hosts: []
 
 # integration:
 #   onConflict: ask     # a conflict becomes a task for an agent, or a question: resolve | ask
 `;
 
-/** Runs as it is: its agents follow a script, need no key and change nothing. */
+/** Runs as it is: its agents follow a script, need no key, and leave one small file on their branch. */
 const PLAN = `# yaml-language-server: $schema=../plan.schema.json
 # reveille plan validate .reveille/plans/example.yaml
 # reveille plan run .reveille/plans/example.yaml --input topic="the parser"
@@ -95,7 +96,9 @@ tasks:
       Make the change that the research suggests.
 
       \`\`\`reveille-script
-      { "steps": [{ "do": "work", "ms": 500 }, { "do": "report", "output": "Done." }] }
+      { "steps": [{ "do": "work", "ms": 500 },
+        { "do": "edit", "path": "reveille-example.md", "content": "About \${{ inputs.topic }}.\\n" },
+        { "do": "report", "output": "Done." }] }
       \`\`\`
 
   - id: review

@@ -1,6 +1,5 @@
 import type { Catalogue } from '@reveille/agents';
 import type { CallerWorld, Client, SessionId, ToolAgents, ToolOutputs, ToolSkills } from '@reveille/protocol';
-import { backendsOf } from '../agents.ts';
 
 export interface WorldParts {
   readonly session: SessionId;
@@ -42,7 +41,7 @@ function toolAgents(agents: Catalogue, client: Client): ToolAgents {
           suggested,
         })),
     suggest: (task) => agents.suggest(task),
-    backends: () => backendsOf(client),
+    backends: async () => (await client.backends()).map(({ name }) => name),
   };
 }
 

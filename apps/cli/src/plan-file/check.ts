@@ -1,5 +1,11 @@
 import { checkPlan, graphProblems, DEFAULTS } from '@reveille/core';
-import { LegiblePlan, parseAgentType, type PlanInput, type PlanProblem } from '@reveille/protocol';
+import {
+  LegiblePlan,
+  parseAgentType,
+  type Backend,
+  type PlanInput,
+  type PlanProblem,
+} from '@reveille/protocol';
 import { z } from 'zod';
 import { fillInputs, inputFindings, type Inputs } from './inputs.ts';
 import { invalidPlan, pathOf, shapeFindings, type FileProblem, type Finding } from './problems.ts';
@@ -8,10 +14,10 @@ import { parseSource, type Source } from './source.ts';
 
 /** What a plan may name. Without backends, any is taken for one that exists. */
 export interface Known {
-  readonly agents: readonly string[];
+  readonly agents: readonly { readonly name: string; readonly backend: string | null }[];
   /** Of the repository, but nobody has trusted them yet. */
   readonly untrusted: readonly string[];
-  readonly backends: readonly string[] | null;
+  readonly backends: readonly Backend[] | null;
 }
 
 export interface CheckOptions {
@@ -133,12 +139,16 @@ function untrusted(agent: string | undefined, path: Finding['path'], known: Know
 }
 
 function knownToEngine({ agents, backends }: Known): Parameters<typeof checkPlan>[0] {
-  const exists = (name: string): boolean => backends?.includes(name) ?? true;
-  const usual = exists(DEFAULTS.defaultBackend) ? DEFAULTS.defaultBackend : (backends?.[0] ?? '');
+  const names = backends?.map(({ name }) => name) ?? null;
+  const byName = new Map(agents.map((agent) => [agent.name, { ...agent, model: null, delegatesTo: null }]));
+  const defaultBackend = backends?.find(({ isDefault }) => isDefault)?.name ?? DEFAULTS.defaultBackend;
   return {
-    agents: { names: () => agents },
-    executors: { backends: () => backends ?? [], get: (name) => (exists(name) ? NOBODY : undefined) },
-    settings: { ...DEFAULTS, defaultBackend: usual },
+    agents: { names: () => [...byName.keys()], defined: (name) => byName.get(name) },
+    executors: {
+      backends: () => names ?? [],
+      get: (name) => ((names?.includes(name) ?? true) ? NOBODY : undefined),
+    },
+    settings: { ...DEFAULTS, defaultBackend },
   };
 }
 

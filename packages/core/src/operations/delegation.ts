@@ -14,6 +14,7 @@ import {
 import { checkCaller, ownSession } from '../authority.ts';
 import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decide } from '../decide.ts';
+import { checkDelegation } from '../definitions.ts';
 import type { Given, Host } from '../host.ts';
 import { resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
@@ -95,6 +96,7 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
   const checkpoint = await checkpointOf(host.context, caller, parsed);
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
     await checkCaller(tx, caller);
+    await checkDelegation(tx, host.context, caller, agents);
     const spawned: Spawned[] = [];
     const byKey = new Map<string, Spawned>();
     for (const [i, input] of parsed.entries()) {

@@ -12,6 +12,7 @@ import {
 } from '@reveille/protocol';
 import { checkCaller, checkOwnsPlan, nameOf, sessionOf } from '../authority.ts';
 import { decide } from '../decide.ts';
+import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
 import { checkPlan, resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
@@ -67,6 +68,7 @@ export function planOperations(
       await host.alive(caller);
       const id = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
+        await checkDelegation(tx, context, caller, checked.agents);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
         return createPlan(tx, context, checked, { owner, start: options.start ?? false });
       });
@@ -83,6 +85,7 @@ export function planOperations(
       const added = await decide(context, async (tx) => {
         const plan = await tx.need('plan', id);
         await checkOwnsPlan(tx, caller, plan);
+        await checkDelegation(tx, context, caller, [agent]);
         return addTask(tx, context, plan, task, agent);
       });
       const row = await store.get('task', added);

@@ -18,7 +18,6 @@ interface Rooms {
   readonly world: World;
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
-  readonly backends: () => readonly string[];
 }
 
 /** What each caller has of the world when it uses tools. Made anew for every call: what was taken from it is gone at once. */
@@ -35,7 +34,7 @@ export class CallerWorlds {
   }
 
   async #worldOf(caller: Caller): Promise<CallerWorld> {
-    const { world, agents, backends } = this.#rooms;
+    const { world, agents } = this.#rooms;
     const { task, repository } = await this.#placeOf(caller);
     if (repository !== null) await agents.know(repository);
     const catalogue = agents.in(repository);
@@ -50,7 +49,7 @@ export class CallerWorlds {
         list: () =>
           catalogue.list().flatMap(({ definition: each, state }) => (state === 'used' ? [each] : [])),
         suggest: (text) => catalogue.suggest(text),
-        backends,
+        backends: async () => (await orchestrator.backends()).map(({ name }) => name),
       },
       skills: {
         list: () => catalogue.skills(),

@@ -2,7 +2,7 @@ import { Engine, type Dispatch, type Store } from '@reveille/core';
 import { openSqlite } from '@reveille/stores';
 import type { Identity } from '../place/identity.ts';
 import type { Mount, Parts, World } from './parts.ts';
-import { systemRandom } from './system.ts';
+import { systemRandom } from '../system.ts';
 
 export interface ComposeOptions {
   readonly world: Omit<World, 'connect' | 'exchange' | 'approve' | 'sessionOf' | 'taskOf'>;

@@ -4,13 +4,10 @@ import type { Agents, Assignment, Role } from '@reveille/core';
 import type { AgentType, Task } from '@reveille/protocol';
 import { findRepository, type Trust, type TrustItem } from '@reveille/worktrees';
 
-const keyOf = ({ name, content }: Pick<TrustItem, 'name' | 'content'>): string => `${name}\0${content}`;
-
 interface Opened {
   readonly catalogue: Catalogue;
-  /** What the catalogue asked about, and what the person has agreed to of it. */
-  readonly asked: Map<string, TrustItem>;
-  readonly trusted: Set<string>;
+  /** What the person has agreed to, as of the last look. */
+  readonly trust: { has: (item: TrustItem) => boolean };
 }
 
 /**
@@ -37,15 +34,9 @@ export class RepositoryAgents implements Agents {
   }
 
   async know(repository: string): Promise<void> {
-    const { catalogue: found, asked, trusted } = this.#open(repository);
-    asked.clear();
-    found.refresh();
-    const gitDir = await this.#gitDirOf(repository);
-    for (const { item, trusted: yes } of await this.#trust.trustOf(gitDir, [...asked.values()])) {
-      if (yes) trusted.add(keyOf(item));
-      else trusted.delete(keyOf(item));
-    }
-    found.refresh();
+    const opened = this.#open(repository);
+    opened.trust.has = await this.#trust.grantedIn(await this.#gitDirOf(repository));
+    opened.catalogue.refresh();
   }
 
   /** What trust was given for. It stays where it is. */
@@ -97,13 +88,9 @@ export class RepositoryAgents implements Agents {
   #open(repository: string): Opened {
     const known = this.#opened.get(repository);
     if (known) return known;
-    const trusted = new Set<string>();
-    const asked = new Map<string, TrustItem>();
-    const isTrusted = (item: TrustItem): boolean => {
-      asked.set(keyOf(item), item);
-      return trusted.has(keyOf(item));
-    };
-    const opened = { catalogue: catalogue({ repository, home: this.#home, isTrusted }), asked, trusted };
+    const trust: Opened['trust'] = { has: () => false };
+    const isTrusted = (item: TrustItem): boolean => trust.has(item);
+    const opened = { catalogue: catalogue({ repository, home: this.#home, isTrusted }), trust };
     opened.catalogue.onChange(() => this.#changed());
     this.#opened.set(repository, opened);
     return opened;

@@ -3,39 +3,37 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { INTEGRATOR, type Executor } from '@reveille/core';
 import { scriptedExecutor } from '@reveille/executors';
+import { sdkFile } from '@reveille/executors/claude';
 import { mcpHttp } from '@reveille/tools';
-import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
+import { Boundary, LOCK_FILES, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
-import { sdkFile } from '@reveille/executors/claude';
 import { acpBackends, claudeBackend, isThere, sdkFolder } from './acp/backends.ts';
 import { acpExecutorOf, claudeExecutorOf } from './acp/executors.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
+import { RepositorySettings } from './repository-settings.ts';
 
-/** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
-export async function standardParts(from: {
+interface From {
   readonly config: Config;
+  readonly configIn: LoadedConfig['in'] | undefined;
   readonly place: Place;
   readonly log: Log;
   /** Where the daemon listens: agents reach it whatever else they may. */
   readonly url: string;
-}): Promise<Parts> {
-  const { config, place, log, url } = from;
-  const runtimeFolder = join(place.home, 'run');
-  // What a killed daemon left there is of no use to anybody.
-  rmSync(runtimeFolder, { recursive: true, force: true });
-  mkdirSync(runtimeFolder, { mode: 0o700 });
-  const boundary = await Boundary.open({
-    settings: boundarySettings(config, Number(new URL(url).port)),
-    runtimeFolder,
-    log: (message, data) => log.warn(message, data),
-  });
-  const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
+}
+
+/** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
+export async function standardParts(from: From): Promise<Parts> {
+  const { config, place, log } = from;
+  const trust = new Trust({ folder: join(place.home, 'trust') });
+  const boundary = await openBoundary(from, trust);
+  const agents = new RepositoryAgents(trust);
   const acp = acpBackends(config);
   const claude = claudeBackend(config, place.home);
   // Looked for each time: one that was just installed can be used at once.
@@ -70,7 +68,7 @@ export async function standardParts(from: {
       return { backends, get: (name) => all.get(name) };
     },
     mounts(world) {
-      const worlds = new CallerWorlds({ world, boundary, agents, backends });
+      const worlds = new CallerWorlds({ world, boundary, agents });
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
       agents.onChange(() => server.toolsChanged());
@@ -90,6 +88,24 @@ export async function standardParts(from: {
   };
 }
 
+/** One for all repositories, each by its own settings. */
+function openBoundary({ config, configIn, place, log, url }: From, trust: Trust): Promise<Boundary> {
+  const runtimeFolder = join(place.home, 'run');
+  // What a killed daemon left there is of no use to anybody.
+  rmSync(runtimeFolder, { recursive: true, force: true });
+  mkdirSync(runtimeFolder, { mode: 0o700 });
+  const port = Number(new URL(url).port);
+  const settingsOf = (some: Config): BoundarySettings => boundarySettings(some, port);
+  const settings = new RepositorySettings({ config, configIn, settingsOf, trust, log });
+  return Boundary.open({
+    settings: settings.usual,
+    settingsFor: (root) => settings.of(root),
+    enter: (repository, sandbox) => settings.enter(repository, sandbox),
+    runtimeFolder,
+    log: (message, data) => log.warn(message, data),
+  });
+}
+
 /** Worktrees without a task, and tasks without a worktree: told, never deleted. */
 async function tellOrphans({ connect, log }: World, { worktrees }: Boundary): Promise<void> {
   const tasks = await connect({ kind: 'person', name: 'reveille' }).listTasks({});
@@ -106,7 +122,10 @@ function boundarySettings({ worktrees, sandbox, integration }: Config, port: num
     sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
   const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
   return {
-    worktrees: { ...rest, setup: setup && { ...setup, lockFiles: setup.lockFiles } },
+    worktrees: {
+      ...rest,
+      setup: setup && { ...setup, lockFiles: setup.lockFiles.length > 0 ? setup.lockFiles : LOCK_FILES },
+    },
     dirty,
     sandbox: sandbox.mode,
     confinement: { network, loopback: [port], reads: paths(sandbox.reads), writes: paths(sandbox.writes) },

@@ -1,23 +1,28 @@
 import { join } from 'node:path';
 import { environmentLayers, flagLayers, readText, yamlLayer, type Layer, type Read } from './layers.ts';
 import { findings, invalidConfig, type ConfigProblem } from './problems.ts';
-import { Config, REPOSITORY_GROUPS } from './schema.ts';
+import { REPOSITORY_FILE, refusedOf, saysNothing } from './repository.ts';
+import { Config } from './schema.ts';
 import { keysOf } from './settings.ts';
+
+/** The repository that is worked on. Its file counts only if the person trusts it as it is now (BND5). */
+export interface RepositorySource {
+  readonly root: string;
+  readonly trusts: (file: { readonly path: string; readonly content: string }) => boolean;
+}
 
 export interface ConfigSources {
   /** `--set engine.concurrency=4`, as `{ 'engine.concurrency': '4' }`. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The repository that is worked on. Its file counts only if the person trusts it as it is now (BND5). */
-  readonly repository?: {
-    readonly root: string;
-    readonly trusts: (file: { readonly path: string; readonly content: string }) => boolean;
-  };
+  readonly repository?: RepositorySource;
   readonly userFile?: string;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
+  /** The same sources, with what a repository says. */
+  readonly in: (repository: RepositorySource) => LoadedConfig;
   /** Who said it, for every setting that somebody set: `engine.concurrency` → `REVEILLE_ENGINE_CONCURRENCY`. */
   readonly origins: ReadonlyMap<string, string>;
   /** Files that do not count, because they are not trusted. */
@@ -27,15 +32,21 @@ export interface LoadedConfig {
 const NOTHING: Read = { layers: [], problems: [] };
 
 /** Flag > environment > repository > user > default. Throws `invalid_input` with every problem and its place. */
-export function loadConfig(sources: ConfigSources): LoadedConfig {
+export function loadConfig({ flags = {}, env = {}, userFile, repository }: ConfigSources): LoadedConfig {
+  const user = userFile === undefined ? NOTHING : readFile(userFile);
+  return combine({ user, above: [environmentLayers(env), flagLayers(flags)] }, repository);
+}
+
+/** What was read once, below and above what repositories say. */
+interface Around {
+  readonly user: Read;
+  readonly above: readonly Read[];
+}
+
+function combine(around: Around, repository: RepositorySource | undefined): LoadedConfig {
   const ignored: string[] = [];
   // From the weakest to the strongest.
-  const reads = [
-    sources.userFile === undefined ? NOTHING : readFile(sources.userFile),
-    readRepository(sources.repository, ignored),
-    environmentLayers(sources.env ?? {}),
-    flagLayers(sources.flags ?? {}),
-  ];
+  const reads = [around.user, readRepository(repository, ignored), ...around.above];
   const layers = reads.flatMap((read) => read.layers);
   const problems = [...reads.flatMap((read) => read.problems), ...layers.flatMap(check)];
   if (problems.length > 0) throw invalidConfig(problems);
@@ -52,7 +63,7 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
       all.map(({ path, problem }) => ({ source: 'together', at: path.join('.'), problem })),
     );
   }
-  return { config: freeze(parsed.data), origins, ignored };
+  return { config: freeze(parsed.data), origins, ignored, in: (other) => combine(around, other) };
 }
 
 function readFile(path: string): Read {
@@ -61,12 +72,13 @@ function readFile(path: string): Read {
   return typeof text === 'string' ? yamlLayer(path, text) : { layers: [], problems: [text] };
 }
 
-function readRepository(repository: ConfigSources['repository'], ignored: string[]): Read {
+function readRepository(repository: RepositorySource | undefined, ignored: string[]): Read {
   if (!repository) return NOTHING;
-  const path = join(repository.root, '.reveille', 'config.yaml');
+  const path = join(repository.root, REPOSITORY_FILE);
   const content = readText(path);
   if (content === undefined) return NOTHING;
   if (typeof content !== 'string') return { layers: [], problems: [content] };
+  if (saysNothing(content)) return NOTHING;
   if (!repository.trusts({ path, content })) {
     ignored.push(path);
     return NOTHING;
@@ -75,15 +87,12 @@ function readRepository(repository: ConfigSources['repository'], ignored: string
   return { layers: read.layers, problems: [...read.problems, ...read.layers.flatMap(notTheirs)] };
 }
 
-function notTheirs(layer: Layer): ConfigProblem[] {
-  const { value } = layer;
-  if (!isObject(value)) return [];
-  const groups = Object.keys(value).filter((key) => keysOf('').includes(key) && !REPOSITORY_GROUPS.has(key));
-  return groups.map((key) => {
-    const problem = 'a repository cannot set this; it belongs into your own configuration';
-    return { ...layer.place({ path: [key], key: true, problem }), at: key, problem };
-  });
-}
+const notTheirs = (layer: Layer): ConfigProblem[] =>
+  refusedOf(layer.value).map((finding) => ({
+    ...layer.place(finding),
+    at: finding.path.join('.'),
+    problem: finding.problem,
+  }));
 
 function check(layer: Layer): ConfigProblem[] {
   const parsed = Config.safeParse(layer.value);

@@ -10,6 +10,17 @@ const count = (least: number, most: number, preset: number, means: string) =>
 const ms = (preset: number, means: string, least = 0) => count(least, 86_400_000, preset, means);
 const switched = (preset: boolean, means: string) => z.boolean().default(preset).describe(means);
 const texts = (means: string) => z.array(z.string().min(1).max(4_096)).max(1_000).default([]).describe(means);
+const paths = (means: string) =>
+  z
+    .array(
+      z
+        .string()
+        .max(4_096)
+        .regex(/^(\/|~$|~\/)/, 'must be an absolute path, or begin with ~/'),
+    )
+    .max(1_000)
+    .default([])
+    .describe(means);
 const choice = <const T extends readonly [string, ...string[]]>(
   values: T,
   preset: T[number],
@@ -165,8 +176,8 @@ const Sandbox = group(
     ),
     network: choice(['on', 'off', 'list'], 'on', 'What agents’ commands may reach; list: the hosts below.'),
     hosts: texts('Hosts that may be reached; *.example.org for those below it.'),
-    reads: texts('Further paths that may be read; ~/ is the home.'),
-    writes: texts('Further paths that may be written.'),
+    reads: paths('Further paths that may be read; ~/ is the home.'),
+    writes: paths('Further paths that may be written.'),
     audit: choice(
       ['unconfined', 'always', 'off'],
       'unconfined',
@@ -268,9 +279,6 @@ type Frozen<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: Frozen<T[K]> }
     : T;
 export type Config = Frozen<z.output<typeof Config>>;
-
-/** A repository speaks for its own checkouts; the rest is the user's. */
-export const REPOSITORY_GROUPS: ReadonlySet<string> = new Set(['worktrees', 'sandbox', 'integration']);
 
 /** What the engine is set by is what can be set: this fails to compile if one has a key that the other lacks. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;

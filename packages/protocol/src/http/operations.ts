@@ -113,6 +113,7 @@ export const HTTP_OPERATIONS = {
   getMessage: op([MessageId], READ),
   inbox: op([], READ),
   events: op([count, count], READ),
+  backends: op([], READ),
 } as const satisfies Record<HttpOperation, HttpContract>;
 
 export const HTTP_OPERATION_NAMES = Object.keys(HTTP_OPERATIONS) as readonly HttpOperation[];

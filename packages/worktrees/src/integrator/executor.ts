@@ -1,12 +1,12 @@
 import type { Agent, Executor, StartSpec, TurnInput } from '@reveille/core';
-import { isReveilleError, type Caller, type Orchestrator } from '@reveille/protocol';
+import { isReveilleError, type Caller, type Orchestrator, type Task } from '@reveille/protocol';
 import { integrate, type Bench, type Integration } from './integration.ts';
 
 export interface IntegratorOptions {
   readonly connect: (caller: Caller) => Orchestrator;
   /** What an integration works with; `signal`: it is to be broken off. */
   readonly bench: (spec: StartSpec, signal: AbortSignal) => Promise<Bench>;
-  readonly onConflict: Integration['onConflict'];
+  readonly onConflict: (task: Task) => Promise<Integration['onConflict']>;
 }
 
 /**
@@ -64,8 +64,8 @@ class Integrator implements Agent {
     };
     try {
       const calls = this.#options.connect({ kind: 'worker', session, run, epoch });
-      const { bench, onConflict } = this.#options;
-      await integrate({ task, calls, bench: await bench(this.#spec, signal), say, onConflict });
+      const bench = await this.#options.bench(this.#spec, signal);
+      await integrate({ task, calls, bench, say, onConflict: await this.#options.onConflict(task) });
       report({ type: 'turn_ended', turn, lastWords });
     } catch (error) {
       // It was stopped, or its run is over: whoever did that knows.

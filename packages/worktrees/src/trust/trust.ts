@@ -42,13 +42,11 @@ export class Trust {
     this.#now = now ?? (() => new Date());
   }
 
-  /** In the order of the items: whether each, as it is now, was agreed to for this repository. */
-  async trustOf<Item extends TrustItem>(
-    repository: string,
-    items: readonly Item[],
-  ): Promise<{ readonly item: Item; readonly trusted: boolean }[]> {
-    if (!(await this.#isOurs())) return items.map((item) => ({ item, trusted: false }));
-    return Promise.all(items.map(async (item) => ({ item, trusted: await this.#has(repository, item) })));
+  /** What was agreed to for this repository, read now: whoever cannot wait asks this. */
+  async grantedIn(repository: string): Promise<(item: TrustItem) => boolean> {
+    const mine = (await this.list()).filter((grant) => grant.repository === repository);
+    const hashes = new Set(mine.map(({ hash }) => hash));
+    return (item) => hashes.has(hashOf(repository, item));
   }
 
   async grant(repository: string, items: readonly TrustItem[]): Promise<void> {
@@ -71,11 +69,6 @@ export class Trust {
     const names = (await readdir(this.#folder)).filter((name) => FILE.test(name));
     const grants = await Promise.all(names.map(async (name) => this.#read(name.slice(0, 64))));
     return grants.filter((grant) => grant !== null).toSorted((a, b) => (a.at < b.at ? 1 : -1));
-  }
-
-  async #has(repository: string, item: TrustItem): Promise<boolean> {
-    const hash = hashOf(repository, item);
-    return (await this.#read(hash)) !== null;
   }
 
   /** Null if there is none, or it is not what we wrote: then it was not agreed to. */

@@ -17,7 +17,7 @@ const verify: TrustItem = { kind: 'command', name: 'verify', content: 'npm test'
 const agent: TrustItem = { kind: 'agent', name: '.claude/agents/coder.md', content: '# coder\n' };
 
 const trusted = async (trust: Trust, repository: string, ...items: TrustItem[]): Promise<boolean[]> =>
-  (await trust.trustOf(repository, items)).map((answer) => answer.trusted);
+  items.map(await trust.grantedIn(repository));
 
 describe('trust', () => {
   test('[BND5.1] what a repository brings is not trusted until the person says so', async () => {
