@@ -30,7 +30,7 @@ const IDLE_MS = 1_000;
 const IDLE_ROWS = 500;
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
-  const { path, clock, cachedRows = 3_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
+  const { path, clock, cachedRows = 12_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
   const { sync = fdatasync } = options;
   const file = openFile({ path, migrations });
   const { db, log } = file;
@@ -114,7 +114,7 @@ function sqliteStore(db: DatabaseSync, writer: Writer, close: () => Promise<void
   );
   return {
     readsOwnWrites: true,
-    get: (table, id) => writer.read(() => writer.rows.get(table, id)),
+    get: (table, id) => writer.get(table, id),
     find: (table, find) => writer.read(() => writer.rows.find(table, find)),
     sessionsWithMail: (limit) =>
       writer.read(() => {

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ReveilleError } from '@reveille/protocol';
-import type { Change, Clock, Outcome } from '@reveille/core';
+import type { Change, Clock, Outcome, Row, TableName } from '@reveille/core';
 import { applyRows } from '../apply.ts';
 import type { CrashPoint } from '../backend.ts';
 import { Batch } from '../batch.ts';
@@ -99,6 +99,12 @@ export class Writer {
 
   barrier(): Promise<void> {
     return (this.#batch ?? this.#syncing)?.settled() ?? Promise.resolve();
+  }
+
+  /** Most rows that are asked for are at hand. */
+  get<T extends TableName>(table: T, id: string): Promise<Row<T> | undefined> {
+    const row = this.#pause || this.#closed ? undefined : this.rows.cached(table, id);
+    return row ? Promise.resolve(row) : this.read(() => this.rows.get(table, id));
   }
 
   read<T>(look: () => T): Promise<T> {
