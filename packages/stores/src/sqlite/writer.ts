@@ -49,7 +49,8 @@ export class Writer {
   readonly #commit: StatementSync;
   readonly #rollback: StatementSync;
   #batch: Batch | undefined;
-  #openedAt = 0;
+  /** When this turn of the event loop began, as far as it is about the batch. */
+  #turnAt = 0;
   /** Its turn of the event loop is over, and only the disk keeps it open. */
   #due = false;
   #pause: Promise<void> | undefined;
@@ -85,7 +86,7 @@ export class Writer {
       const batch = this.#open();
       const outcome = this.#apply(change);
       if (!outcome.committed) return outcome;
-      if (this.#options.clock.mono() - this.#openedAt >= LONGEST_TURN_MS) this.#pause ??= this.#nextTurn();
+      if (this.#options.clock.mono() - this.#turnAt >= LONGEST_TURN_MS) this.#pause ??= this.#nextTurn();
       return batch.add(change, outcome);
     });
   }
@@ -132,6 +133,7 @@ export class Writer {
     return new Promise((resolve) => {
       setImmediate(() => {
         this.#pause = undefined;
+        this.#turnAt = this.#options.clock.mono();
         resolve();
       });
     });
@@ -143,7 +145,7 @@ export class Writer {
     const batch = (this.#batch = new Batch());
     // Claims made before this batch are not undone with it.
     this.#undo.clear();
-    this.#openedAt = this.#options.clock.mono();
+    this.#turnAt = this.#options.clock.mono();
     this.#due = false;
     setImmediate(() => this.#turnEnded(batch));
     return batch;
