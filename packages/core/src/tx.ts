@@ -68,19 +68,26 @@ export class Tx {
     return left;
   }
 
-  async get<T extends TableName>(table: T, id: string): Promise<Tables[T] | undefined> {
-    const key = keyOf(table, id);
-    const known = this.#entries.get(key);
-    if (known) return known.after as Tables[T] | undefined;
-    const row = await this.#store.get(table, id);
-    this.#entries.set(key, { table, id, version: row?.version ?? 0, before: row?.doc, after: row?.doc });
-    return row?.doc;
+  get<T extends TableName>(table: T, id: string): Promise<Tables[T] | undefined> {
+    return this.#read(table, id, false);
   }
 
-  async need<T extends TableName>(table: T, id: string): Promise<Tables[T]> {
-    const doc = await this.get(table, id);
-    if (!doc) throw new ReveilleError('not_found', `There is no ${table} ${id}.`, { data: { table, id } });
-    return doc;
+  need<T extends TableName>(table: T, id: string): Promise<Tables[T]> {
+    // `#read` gives nothing else if it must be there.
+    return this.#read(table, id, true) as Promise<Tables[T]>;
+  }
+
+  /** Not async: a decision reads a dozen rows, and each turn of the microtask queue is felt. */
+  #read<T extends TableName>(table: T, id: string, must: boolean): Promise<Tables[T] | undefined> {
+    const key = keyOf(table, id);
+    const known = this.#entries.get(key);
+    if (known && (known.after || !must)) return Promise.resolve(known.after as Tables[T] | undefined);
+    if (known) return Promise.reject(notFound(table, id));
+    return this.#store.get(table, id).then((row) => {
+      this.#entries.set(key, { table, id, version: row?.version ?? 0, before: row?.doc, after: row?.doc });
+      if (must && !row) throw notFound(table, id);
+      return row?.doc;
+    });
   }
 
   async list<T extends TableName>(table: T, find: Find): Promise<Tables[T][]> {
@@ -187,6 +194,9 @@ export class Tx {
     };
   }
 }
+
+const notFound = (table: TableName, id: string): ReveilleError =>
+  new ReveilleError('not_found', `There is no ${table} ${id}.`, { data: { table, id } });
 
 /** Ids carry their noun, so they are unlike in all tables but one: a budget has the id of its plan or task. */
 const keyOf = (table: TableName, id: string): string => (table === 'budget' ? `budget/${id}` : id);

@@ -4,7 +4,7 @@ import type { Change, TableName, Write } from '@reveille/core';
 export interface Rows {
   /** The version of a row; 0 if there is none. */
   version(table: TableName, id: string): number;
-  /** Writes the row with the next version. False: another row has one of its unique values. */
+  /** Writes the row with the next version. False: it has not the expected one, or another row has one of its unique values. */
   put(write: Write): boolean;
   mark(): number;
   undoTo(mark: number): void;
@@ -21,7 +21,7 @@ export function applyRows(rows: Rows, change: Change): boolean {
   const mark = rows.mark();
   try {
     for (const write of change.writes) {
-      if (rows.version(write.table, write.id) === write.expect && rows.put(write)) continue;
+      if (rows.put(write)) continue;
       rows.undoTo(mark);
       return false;
     }

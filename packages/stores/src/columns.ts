@@ -20,6 +20,7 @@ export interface Shape {
   readonly unique: readonly number[];
   /** Fields that a row keeps apart from what changes; see INDEX. */
   readonly fixed: readonly string[];
+  readonly over: (doc: Doc) => boolean;
 }
 
 // INDEX ties the functions of a table to its documents; a store handles all tables alike and only ever gives a
@@ -29,6 +30,7 @@ type Erased = {
   readonly lists: Readonly<Record<string, { readonly equal: readonly string[]; readonly order: string }>>;
   readonly unique?: readonly string[];
   readonly fixed?: readonly string[];
+  readonly over?: (doc: Doc) => boolean;
 };
 
 function shapeOf(table: TableName): Shape {
@@ -41,6 +43,7 @@ function shapeOf(table: TableName): Shape {
     lists: Object.entries(index.lists).map(([name, list]) => ({ name, ...list })),
     unique: (index.unique ?? []).map((name) => columns.indexOf(name)),
     fixed: index.fixed ?? ['id'],
+    over: index.over ?? (() => false),
   };
 }
 

@@ -39,6 +39,8 @@ interface TableIndex<T extends TableName> {
   readonly unique?: readonly string[];
   /** What rarely or never changes once the row is there; a store may keep it apart and not write it again. */
   readonly fixed?: readonly (keyof Tables[T])[];
+  /** Whether the row has come to its end: it will hardly be read again, and a store need not keep it at hand. */
+  readonly over?: (doc: Tables[T]) => boolean;
 }
 
 export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
@@ -88,16 +90,20 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
       ] as const),
       ...(['budget', 'createdAt'] as const),
     ],
+    over: (t) => t.state === 'completed' || t.state === 'failed' || t.state === 'cancelled',
   },
   session: {
     columns: { kind: (s) => (s.kind === 'worker' ? null : s.kind) },
     lists: { byKind: { equal: ['kind'], order: 'id' } },
+    fixed: ['id', 'kind', 'name', 'parent', 'rootKind', 'depth', 'task', 'repository', 'createdAt'],
+    over: (s) => s.state === 'ended',
   },
   run: {
     // Found by its task; what is open is known to dispatch.
     columns: {},
     lists: {},
     fixed: ['id', 'task', 'session', 'attempt', 'startedAt'],
+    over: (r) => r.state === 'ended',
   },
   message: {
     columns: {
@@ -112,6 +118,7 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
     },
     unique: ['key'],
     fixed: ['id', 'to', 'number', 'key', 'kind', 'from', 'task', 'run', 'request', 'text', 'urgent', 'at'],
+    over: (m) => m.state === 'read' || m.state === 'dead',
   },
   request: {
     columns: {

@@ -46,6 +46,7 @@ export class MemoryTable implements Undoable<Entry> {
   }
 
   put({ id, expect, doc }: Write): boolean {
+    if ((this.row(id)?.version ?? 0) !== expect) return false;
     const values = columnValues(this.#shape, doc);
     for (const { column, ids } of this.#unique) {
       const owner = ids.get(values[column] ?? null);

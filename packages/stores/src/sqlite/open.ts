@@ -1,10 +1,11 @@
+import { closeSync, fdatasync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock, Dispatch, Store } from '@reveille/core';
 import type { Backend, CrashPoint } from '../backend.ts';
 import { MIGRATIONS } from '../migrations/index.ts';
 import type { Migration } from '../migrations/migration.ts';
 import { storeError } from './errors.ts';
-import { closeFile, openFile } from './file.ts';
+import { closeFile, openFile, type OpenFile } from './file.ts';
 import { asArrays } from './statements.ts';
 import { Writer } from './writer.ts';
 
@@ -17,6 +18,8 @@ export interface SqliteOptions {
   readonly migrations?: readonly Migration[];
   /** How large the file may become, in pages; for tests of a full disk. */
   readonly maxPages?: number;
+  /** Brings a file to the disk; for tests of one that fails. */
+  readonly sync?: (file: number, done: (error: Error | null) => void) => void;
 }
 
 /**
@@ -27,27 +30,34 @@ const IDLE_MS = 1_000;
 const IDLE_ROWS = 500;
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
-  const { path, clock, cachedRows = 3_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
-  const db = openFile({ path, migrations });
+  const { path, clock, cachedRows = 12_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
+  const { sync = fdatasync } = options;
+  const file = openFile({ path, migrations });
+  const { db, log } = file;
   try {
     if (options.maxPages) db.exec(`PRAGMA max_page_count = ${options.maxPages}`);
     const tidy = new IdleCheckpoint(db, clock, () => writer.rows.trim(IDLE_ROWS));
-    const writer = new Writer({ db, path, clock, cachedRows, crashPoint, committed: () => tidy.soon() });
+    const writer = new Writer({
+      ...{ db, path, clock, cachedRows, crashPoint },
+      sync: (done) => sync(log, done),
+      committed: () => tidy.soon(),
+    });
     let closing: Promise<void> | undefined;
-    const close = (): Promise<void> => (closing ??= shut(db, writer, tidy));
+    const close = (): Promise<void> => (closing ??= shut(file, writer, tidy));
     return { store: sqliteStore(db, writer, close), dispatch: sqliteDispatch(writer), close };
   } catch (error) {
+    closeSync(log);
     db.close();
     throw storeError(path, error);
   }
 }
 
-async function shut(db: DatabaseSync, writer: Writer, tidy: IdleCheckpoint): Promise<void> {
+async function shut(file: OpenFile, writer: Writer, tidy: IdleCheckpoint): Promise<void> {
   try {
     await writer.close();
   } finally {
     tidy.stop();
-    closeFile(db);
+    closeFile(file, !writer.lost);
   }
 }
 
@@ -104,7 +114,7 @@ function sqliteStore(db: DatabaseSync, writer: Writer, close: () => Promise<void
   );
   return {
     readsOwnWrites: true,
-    get: (table, id) => writer.read(() => writer.rows.get(table, id)),
+    get: (table, id) => writer.get(table, id),
     find: (table, find) => writer.read(() => writer.rows.find(table, find)),
     sessionsWithMail: (limit) =>
       writer.read(() => {

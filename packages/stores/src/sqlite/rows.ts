@@ -19,6 +19,11 @@ export class SqliteRows implements Rows {
     this.#all = tables.map(([, table]) => table);
   }
 
+  /** The row, if it need not be looked for in the file. */
+  cached<T extends TableName>(table: T, id: string): Row<T> | undefined {
+    return this.#tables[table].cached(id) as Row<T> | undefined;
+  }
+
   get<T extends TableName>(table: T, id: string): Row<T> | undefined {
     const row = this.#tables[table].row(id);
     this.#tables[table].trim();

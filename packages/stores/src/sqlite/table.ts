@@ -27,6 +27,12 @@ export interface Before {
  */
 const EAGER: ReadonlySet<TableName> = new Set(['run']);
 
+/**
+ * What is over is read once or twice more, when its end is delivered. Kept for longer, it would only be copied by the
+ * collector: rows that die young cost nothing.
+ */
+const OVER_ROWS = 256;
+
 export interface TableOptions {
   /** How many rows may stay cached per table. */
   readonly cachedRows: number;
@@ -46,6 +52,8 @@ export class SqliteTable {
   readonly #bound: number;
   readonly #cache = new Map<string, Entry>();
   #dirty: Entry[] = [];
+  /** Cached rows that have come to their end, oldest first. */
+  readonly #over = new Set<Entry>();
   /** Unique values of unflushed rows → id, per unique column. */
   readonly #pending: readonly Map<ColumnValue, string>[];
   /** The greatest id there ever was: ids grow, so a new one needs no look into the file. */
@@ -60,13 +68,19 @@ export class SqliteTable {
     this.#maxId = this.#statements.maxId();
   }
 
+  cached(id: string): Row<TableName> | undefined {
+    return this.#cache.get(id)?.row;
+  }
+
   row(id: string): Row<TableName> | undefined {
     return (this.#cache.get(id) ?? this.#load(id))?.row;
   }
 
-  /** Undefined: another row has one of its unique values. Otherwise what it replaced. */
+  /** Undefined: it is not as expected, or another row has one of its unique values. Otherwise what it replaced. */
   put({ id, expect, doc }: Write): Before | undefined {
-    const entry = this.#cache.get(id) ?? this.#load(id) ?? this.#insert(id);
+    const known = this.#cache.get(id) ?? this.#load(id);
+    if ((known?.row?.version ?? 0) !== expect) return undefined;
+    const entry = known ?? this.#insert(id);
     if (this.#shape.unique.length > 0 && this.#clashes(entry, doc)) return undefined;
     const text = EAGER.has(this.#shape.table) ? this.#statements.liveText(doc) : '';
     const before = { entry, row: entry.row, text: entry.text };
@@ -99,12 +113,18 @@ export class SqliteTable {
       if (entry.row !== entry.stored) this.#write(entry);
       entry.stored = entry.row;
       entry.text = '';
+      if (entry.row && this.#shape.over(entry.row.doc)) this.#over.add(entry);
     }
     for (const pending of this.#pending) pending.clear();
   }
 
-  /** Lets the oldest rows go. Not in the middle of a change, which may have to put them back. */
+  /** Lets the oldest rows go, first of all those that are over. Not in the middle of a change, which may have to put them back. */
   trim(bound = this.#bound): void {
+    for (const entry of this.#over) {
+      if (this.#over.size <= OVER_ROWS) break;
+      this.#over.delete(entry);
+      if (!entry.dirty && this.#cache.get(entry.id) === entry) this.#cache.delete(entry.id);
+    }
     if (this.#cache.size <= bound) return;
     for (const [id, entry] of this.#cache) {
       if (entry.dirty) continue;
@@ -116,6 +136,7 @@ export class SqliteTable {
   /** The file was rolled back: nothing cached can be trusted. */
   forget(): void {
     this.#cache.clear();
+    this.#over.clear();
     this.#dirty = [];
     for (const pending of this.#pending) pending.clear();
   }
