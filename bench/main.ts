@@ -25,7 +25,7 @@ if (values.help) {
   console.log(`npm run bench -- [${Object.keys(MEASURES).join('|')} …] [--out results.json]
 
 Each measure is set against something bare in the same run (SQLite, git, bubblewrap): these are ratios, not records.
-The folder REVEILLE_BENCH_DIR decides which disk is used.`);
+The folder REVEILLE_BENCH_DIR decides which disk is used; without it, C and F are in memory (/dev/shm) where there is room.`);
   process.exit(0);
 }
 const unknown = positionals.filter((name) => !(name in MEASURES));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout, Repository } from '../checkout.ts';
 import { git } from '../git/git.ts';
-import { createRefs, dropRef, settleRef } from '../git/refs.ts';
+import { createRefs, dropRef, letGoOfFiles, settleRef } from '../git/refs.ts';
 import type { FoundRepository } from '../repository.ts';
 import type { Claim } from './claimed.ts';
 import { moveFolder, orNull, readJson, writeWhole } from './files.ts';
@@ -41,10 +41,8 @@ export async function claimName(repository: FoundRepository, stage: Stage, spec:
       const claim = { ...(await freeName(repository, spec)), kind: spec.kind, start: spec.start };
       await writeWhole(claimFile(stage.path), JSON.stringify(claim));
       await rename(fresh, roomOf(repository, claim.name));
-      await createRefs(repository.gitDir, {
-        [`refs/heads/${claim.branch}`]: claim.start,
-        [pinOf(claim.name)]: claim.start,
-      });
+      const refs = refsOfClaim(claim).map((ref) => [ref, claim.start]);
+      await createRefs(repository.gitDir, Object.fromEntries(refs));
       return claim;
     },
     spec.signal,
@@ -94,15 +92,18 @@ export async function undoClaim(repository: Repository, stage: { id: string; pat
   const claim = await readClaim(stage.path);
   if (!claim) return;
   const { lock } = layoutOf(repository);
-  const seen = await withLock(lock, async () => {
-    if (claim.kind !== 'linked' || !(await isOurs(repository, claim, stage.id))) return false;
-    return await hideEntry(repository, claim.name);
+  const [ours, seen] = await withLock(lock, async () => {
+    if (!(await isOurs(repository, claim, stage.id))) return [false, false];
+    return [true, claim.kind === 'linked' && (await hideEntry(repository, claim.name))];
   });
-  if (seen) await entryIsForgotten();
+  if (!ours) return;
+  await Promise.all([seen ? entryIsForgotten() : null, letGoOfFiles(repository.gitDir, refsOfClaim(claim))]);
   await withLock(lock, async () => {
     if (await isOurs(repository, claim, stage.id)) await undo(repository, claim, stage);
   });
 }
+
+const refsOfClaim = ({ branch, name }: Claim): string[] => [`refs/heads/${branch}`, pinOf(name)];
 
 async function isOurs(repository: Repository, { name }: Claim, stage: string): Promise<boolean> {
   const room = roomOf(repository, name);
@@ -112,12 +113,13 @@ async function isOurs(repository: Repository, { name }: Claim, stage: string): P
 
 async function undo(
   repository: Repository,
-  { name, branch, kind, start }: Claim,
+  claim: Claim,
   stage: { id: string; path: string },
 ): Promise<void> {
+  const { name, kind, start } = claim;
   await moveFolder(treeOf(repository, name), join(stage.path, 'undone-tree'));
   if (kind === 'linked') await dropEntry(repository, name, stage.id);
-  for (const ref of [`refs/heads/${branch}`, pinOf(name)]) {
+  for (const ref of refsOfClaim(claim)) {
     await settleRef(repository.gitDir, ref);
     await dropRef(repository.gitDir, ref, start);
   }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Checkout, Repository } from '../checkout.ts';
 import { git } from '../git/git.ts';
-import { dropRef } from '../git/refs.ts';
+import { dropRef, letGoOfFiles } from '../git/refs.ts';
 import { dropEntry, entryIsForgotten, hideEntry } from './linked.ts';
 import { workspaceError } from './failures.ts';
 import { moveFolder } from './files.ts';
@@ -58,13 +58,17 @@ async function finishRemoval(repository: Repository, record: CheckoutRecord, bin
     await moveFolder(path, treeIn(bin));
     return kind === 'linked' && (await hideEntry(repository, name));
   });
-  if (seen) await entryIsForgotten();
+  const pin = pinOf(name);
+  await Promise.all([
+    seen ? entryIsForgotten() : null,
+    pinned || existsSync(room) ? null : letGoOfFiles(repository.gitDir, [pin]),
+  ]);
   await withLock(lock, async () => {
     if (existsSync(room)) return;
     if (kind === 'linked') await dropEntry(repository, name, basename(bin));
     await freePorts(repository, name);
     // Last: as long as the pin is there, nobody else gets the name.
-    if (!pinned) await dropRef(repository.gitDir, pinOf(name), start);
+    if (!pinned) await dropRef(repository.gitDir, pin, start);
   });
 }
 

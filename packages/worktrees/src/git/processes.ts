@@ -15,9 +15,10 @@ export async function succeeds(
   });
 }
 
+/** Not to the last: at the lowest priority a busy machine would never fill a pool, nor empty a bin. */
 export function yieldToOthers(pid: number | undefined): void {
   try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // It is already over, or the system has no such thing: then it just runs.
   }

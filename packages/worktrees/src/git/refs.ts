@@ -26,14 +26,34 @@ export async function createRefs(gitDir: string, refs: Readonly<Record<string, s
   );
 }
 
+// Between seeing the name of a ref and reading its file, a git reads the other refs of that folder: milliseconds.
+const GRACE_MS = 250;
+
+/**
+ * To be called before refs are deleted. A git that goes through all refs dies ("bad object") over one whose file is gone
+ * when it comes to read it, and the person's `fetch`, `log --all`, `gc` and `fsck` are such. So refs that are to go are
+ * packed first: who has seen the file finds the ref among the packed ones, and when those are past it, it goes from
+ * there, with no file of its own. Who cannot pack (a full disk) deletes all the same.
+ */
+export async function letGoOfFiles(gitDir: string, refs: readonly string[]): Promise<void> {
+  if (!refs.some((ref) => existsSync(join(gitDir, ref)))) return;
+  await retrying(() => git({ gitDir, args: ['pack-refs', '--all'], apart: true })).catch((error: unknown) => {
+    if (!(error instanceof GitError)) throw error;
+  });
+  await sleep(GRACE_MS);
+}
+
 const NOT_THERE = /unable to resolve reference|but expected/;
 
 /** Deletes a ref that still stands where it did; one that has moved holds somebody's work. */
 export async function dropRef(gitDir: string, ref: string, expected: string): Promise<void> {
   const args = ['update-ref', '--no-deref', '-d', ref, expected];
   await retrying(async () => {
-    await git({ gitDir, args, apart: true }).catch((error: unknown) => {
+    await git({ gitDir, args, apart: true }).catch(async (error: unknown) => {
       if (!(error instanceof GitError) || !NOT_THERE.test(error.stderr)) throw error;
+      // Git also says that while another git is packing the ref.
+      const found = await git({ gitDir, args: ['rev-parse', '-q', '--verify', ref], accept: [1] });
+      if (found.stdout.trim() === expected) throw error;
     });
   });
 }

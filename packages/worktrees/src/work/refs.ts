@@ -2,6 +2,7 @@ import { ReveilleError } from '@reveille/protocol';
 import type { Repository } from '../checkout.ts';
 import { git, GitError, type GitAnswer, type GitCall } from '../git/git.ts';
 import { retrying } from '../git/races.ts';
+import { letGoOfFiles } from '../git/refs.ts';
 
 /** Our refs in the person's repository. `<name>` is a checkout's name, which is safe in a ref. */
 export const REFS = {
@@ -68,6 +69,8 @@ export async function updateRefs(
     to === null ? `delete ${ref}\0${from ?? ''}\0` : `update ${ref}\0${to}\0${from ?? none}\0`,
   );
   const args = ['update-ref', '-z', '--no-deref', '-m', `reveille: ${why}`, '--stdin'];
+  const going = updates.filter(({ to }) => to === null).map(({ ref }) => ref);
+  await letGoOfFiles(repository.gitDir, going);
   try {
     // A git that dies holding a lock leaves it: it does not die with us.
     await retrying(async () => {

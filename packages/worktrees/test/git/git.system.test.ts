@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { git, GitError, type Checkout } from '@reveille/worktrees';
 import { isRace, retrying } from '../../src/git/races.ts';
 import { asPerson, make, Scratch } from '../creation/scratch.ts';
@@ -128,12 +128,15 @@ describe('our own git', () => {
       code: 'not_found',
     });
     const giveUp = new AbortController();
+    const mark = join(scratch.path, 'waits');
     const waiting = git({
       gitDir,
-      args: ['-c', 'alias.wait=!exec sleep 100', 'wait'],
+      // Git ends its children with itself once it knows of them: one that is ended before that leaves a child to wait for.
+      args: ['-c', `alias.wait=!touch ${mark}; exec sleep 20`, 'wait'],
       signal: giveUp.signal,
     });
-    setImmediate(() => giveUp.abort());
+    await vi.waitUntil(() => existsSync(mark), { timeout: 60_000 });
+    giveUp.abort();
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
     await expect(git({ gitDir, args: ['version'], signal: giveUp.signal })).rejects.toMatchObject({
       name: 'AbortError',

@@ -5,6 +5,8 @@ import { Forecaster } from '../../src/work/forecast.ts';
 import { bringHome } from '../../src/work/home.ts';
 import { importBranch } from '../../src/work/import.ts';
 import { mergeBranches } from '../../src/work/merge.ts';
+import { findRepository } from '@reveille/worktrees';
+import { withAnotherGit } from '../git/another-git.ts';
 import { makeWorld, type World } from './world.ts';
 
 async function branchOf(world: World, task: string, files: Record<string, string>): Promise<string> {
@@ -189,4 +191,30 @@ test('[PLN7.11] what was found for two commits is not asked again', async () => 
     began: [],
     stopped: [],
   });
+});
+
+/** Git 2.38 has no `merge-tree --stdin`; this one says so, and tells of every merge it was asked for. */
+const OLD_GIT = (log: string): string => `
+case "$*" in
+version) echo 'git version 2.38.0'; exit 0 ;;
+*merge-tree*--stdin*) echo "error: unknown option 'stdin'" >&2; exit 129 ;;
+*merge-tree*) echo one >> '${log}' ;;
+esac
+exec "$GIT" "$@"`;
+
+test('[PLN7.12] a git that cannot merge many pairs at once is asked one by one, with the same answers', async () => {
+  using world = await makeWorld({ a: 'a\n', b: 'b\n' });
+  const names = [];
+  for (const [task, files] of Object.entries({ x: { a: 'x\n' }, y: { a: 'y\n' }, z: { b: 'z\n' } }))
+    names.push(await branchOf(world, task, files));
+  const live = names.map((name) => ({ name, tip: world.home.git('rev-parse', name) }));
+  const log = join(world.folder, 'merges');
+  const expected = await new Forecaster(world.repository).look(live);
+  const found = await withAnotherGit(world.folder, OLD_GIT(log), async () => {
+    const repository = await findRepository(world.repository.root, { home: null });
+    return await new Forecaster(repository).look(live);
+  });
+  expect(found).toEqual(expected);
+  expect(found.conflicts).toMatchObject([{ branches: [names[0], names[1]], files: [{ path: 'a' }] }]);
+  expect(readFileSync(log, 'utf8')).toBe('one\n'.repeat(3));
 });
