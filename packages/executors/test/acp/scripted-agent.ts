@@ -100,7 +100,10 @@ const forever = (signal: AbortSignal): Promise<void> =>
     });
   });
 
-async function callTool(session: Session, name: string, args: Record<string, unknown>): Promise<string> {
+async function callTool(
+  session: Session,
+  { name, args, timeout }: { name: string; args: Record<string, unknown>; timeout: number },
+): Promise<string> {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const [server] = session.mcp;
   if (!server) throw new Error('there is no MCP server');
@@ -116,7 +119,7 @@ async function callTool(session: Session, name: string, args: Record<string, unk
     await client.connect(new StdioClientTransport({ command: server.command, args: server.args, env }));
   }
   try {
-    const result = await client.callTool({ name, arguments: args });
+    const result = await client.callTool({ name, arguments: args }, { timeout });
     return (result.content as { text?: string }[]).map((part) => part.text ?? '').join('\n');
   } finally {
     await client.close();
@@ -198,8 +201,10 @@ class Turn {
       case 'call': {
         const args = (step['args'] ?? {}) as Record<string, unknown>;
         const name = text(step['tool']);
+        // After it the client gives up, as every client does some time.
+        const timeout = Number(step['timeoutMs'] ?? 60_000);
         return this.tool({ title: `reveille: ${name}`, kind: 'other', rawInput: args }, async () =>
-          this.result(await callTool(session, name, args)),
+          this.result(await callTool(session, { name, args, timeout })),
         );
       }
       case 'edit': {
