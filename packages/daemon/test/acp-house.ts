@@ -41,7 +41,8 @@ export class AcpHouse extends House {
       absent: { command: ['no-such-program-anywhere'] },
     };
     mkdirSync(this.place.home, { mode: 0o700 });
-    const config = { ...settings, acp: { custom, ...acp } };
+    // However busy the machine is.
+    const config = { ...settings, acp: { custom, initializeMs: 600_000, ...acp } };
     writeFileSync(join(this.place.home, 'config.yaml'), JSON.stringify(config));
     this.root = join(this.folder, 'shop');
     mkdirSync(this.root);

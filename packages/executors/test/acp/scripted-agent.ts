@@ -90,7 +90,8 @@ function fileThere(path: string, signal: AbortSignal): Promise<void> {
   });
 }
 
-const forever = (signal: AbortSignal): Promise<void> =>
+/** `ready` is called when a cancel from now on is heeded. */
+const forever = (signal: AbortSignal, ready = (): void => undefined): Promise<void> =>
   new Promise((done) => {
     const keep = setInterval(() => undefined, 1_000);
     signal.addEventListener('abort', () => {
@@ -98,11 +99,12 @@ const forever = (signal: AbortSignal): Promise<void> =>
       clearInterval(keep);
       done();
     });
+    ready();
   });
 
 async function callTool(
   session: Session,
-  { name, args, timeout }: { name: string; args: Record<string, unknown>; timeout: number },
+  { name, args, signal }: { name: string; args: Record<string, unknown>; signal: AbortSignal },
 ): Promise<string> {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const [server] = session.mcp;
@@ -119,7 +121,7 @@ async function callTool(
     await client.connect(new StdioClientTransport({ command: server.command, args: server.args, env }));
   }
   try {
-    const result = await client.callTool({ name, arguments: args }, { timeout });
+    const result = await client.callTool({ name, arguments: args }, { signal });
     return (result.content as { text?: string }[]).map((part) => part.text ?? '').join('\n');
   } finally {
     await client.close();
@@ -188,6 +190,10 @@ class Turn {
     const { session, client } = this;
     const { signal } = session.cancel;
     const inside = (path: unknown): string => resolve(session.cwd, text(path));
+    // A file by which others know that it is now where it waits.
+    const ready = (): void => {
+      if (step['ready']) writeFileSync(inside(step['ready']), '');
+    };
     switch (step.do) {
       case 'say':
         return this.say(text(step['text']).replaceAll('$last', this.last));
@@ -201,10 +207,11 @@ class Turn {
       case 'call': {
         const args = (step['args'] ?? {}) as Record<string, unknown>;
         const name = text(step['tool']);
-        // After it the client gives up, as every client does some time.
-        const timeout = Number(step['timeoutMs'] ?? 60_000);
+        // As every client it gives up some time: when this file is there.
+        const giveUp = new AbortController();
+        if (step['giveUpFile']) void fileThere(inside(step['giveUpFile']), signal).then(() => giveUp.abort());
         return this.tool({ title: `reveille: ${name}`, kind: 'other', rawInput: args }, async () =>
-          this.result(await callTool(session, { name, args, timeout })),
+          this.result(await callTool(session, { name, args, signal: giveUp.signal })),
         );
       }
       case 'edit': {
@@ -267,18 +274,22 @@ class Turn {
         await terminal.release();
         return this.say(`terminal: ${exitCode} ${output}`);
       }
-      case 'waitFile':
-        return fileThere(inside(step['path']), signal);
+      case 'waitFile': {
+        const there = fileThere(inside(step['path']), signal);
+        ready();
+        return there;
+      }
       case 'waitSteer': {
         if (session.steered.length === 0 && !signal.aborted)
           await new Promise<void>((done) => {
             session.onSteer = done;
             signal.addEventListener('abort', () => done(), { once: true });
+            ready();
           });
         return this.say(`steered: ${session.steered.splice(0).join(' | ')}`);
       }
       case 'hang':
-        return forever(signal);
+        return forever(signal, ready);
       case 'ignoreCancel':
         ignoresCancel = true;
         return;
