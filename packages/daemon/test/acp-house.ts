@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client, PlanInput, RunEnd, TaskView } from '@reveille/protocol';
@@ -41,7 +41,8 @@ export class AcpHouse extends House {
       absent: { command: ['no-such-program-anywhere'] },
     };
     mkdirSync(this.place.home, { mode: 0o700 });
-    const config = { ...settings, acp: { custom, ...acp } };
+    // However busy the machine is.
+    const config = { ...settings, acp: { custom, initializeMs: 600_000, ...acp } };
     writeFileSync(join(this.place.home, 'config.yaml'), JSON.stringify(config));
     this.root = join(this.folder, 'shop');
     mkdirSync(this.root);
@@ -57,7 +58,11 @@ export class AcpHouse extends House {
   }
 
   /** One task in the repository, started. */
-  async run(client: Client, prompt: string, task: Partial<PlanInput['tasks'][number]> = {}): Promise<TaskView> {
+  async run(
+    client: Client,
+    prompt: string,
+    task: Partial<PlanInput['tasks'][number]> = {},
+  ): Promise<TaskView> {
     const only = { id: 'a', agent: 'played:coder', prompt, ...task };
     const input = { name: 'p', repository: this.root, tasks: [only] };
     const { tasks } = await client.savePlan(input, { start: true });
@@ -68,4 +73,45 @@ export class AcpHouse extends House {
 export async function endOf(client: Client, { task }: TaskView): Promise<RunEnd> {
   await until(async () => (await client.getTask(task.id)).end !== null);
   return (await client.getTask(task.id)).end!;
+}
+
+/** The worktree of a task, once there is a file of this name in it. */
+export async function worktreeWith(client: Client, { task }: TaskView, file: string): Promise<string> {
+  let path = '';
+  await until(async () => {
+    path = await client.diffTask(task.id).then(
+      ({ worktree }) => worktree,
+      () => '',
+    );
+    return path !== '' && existsSync(join(path, file));
+  });
+  return path;
+}
+
+/** Every process of the agents of a run that lives, with its command line. */
+export function processesOfRun(run: string): { pid: number; command: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({
+      pid: Number(name),
+      env: readProc(name, 'environ'),
+      command: readProc(name, 'cmdline'),
+    }))
+    .filter(({ env }) => env.some((variable) => variable.startsWith(`REVEILLE_AGENT=${run}.`)))
+    .map(({ pid, command }) => ({ pid, command: command.join(' ') }));
+}
+
+function readProc(pid: string, file: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
+/** The agent itself, not the sandbox around it. */
+export function agentOf(run: string): number {
+  const found = processesOfRun(run).find(({ command }) => /^\S*node \S*scripted-agent\.ts/.test(command));
+  if (!found) throw new Error(`no agent: ${JSON.stringify(processesOfRun(run))}`);
+  return found.pid;
 }

@@ -92,6 +92,8 @@ export class Bench implements AsyncDisposable {
       log: (message, data) => void this.logs.push({ message, data }),
       graces: { eofMs: 3_000, termMs: 300 },
       ...options,
+      // However busy the machine is.
+      waits: { initializeMs: 600_000, sessionMs: 600_000, ...options.waits },
     });
   }
 

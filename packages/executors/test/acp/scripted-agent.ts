@@ -90,7 +90,8 @@ function fileThere(path: string, signal: AbortSignal): Promise<void> {
   });
 }
 
-const forever = (signal: AbortSignal): Promise<void> =>
+/** `ready` is called when a cancel from now on is heeded. */
+const forever = (signal: AbortSignal, ready = (): void => undefined): Promise<void> =>
   new Promise((done) => {
     const keep = setInterval(() => undefined, 1_000);
     signal.addEventListener('abort', () => {
@@ -98,9 +99,13 @@ const forever = (signal: AbortSignal): Promise<void> =>
       clearInterval(keep);
       done();
     });
+    ready();
   });
 
-async function callTool(session: Session, name: string, args: Record<string, unknown>): Promise<string> {
+async function callTool(
+  session: Session,
+  { name, args, signal }: { name: string; args: Record<string, unknown>; signal: AbortSignal },
+): Promise<string> {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const [server] = session.mcp;
   if (!server) throw new Error('there is no MCP server');
@@ -116,7 +121,7 @@ async function callTool(session: Session, name: string, args: Record<string, unk
     await client.connect(new StdioClientTransport({ command: server.command, args: server.args, env }));
   }
   try {
-    const result = await client.callTool({ name, arguments: args });
+    const result = await client.callTool({ name, arguments: args }, { signal });
     return (result.content as { text?: string }[]).map((part) => part.text ?? '').join('\n');
   } finally {
     await client.close();
@@ -185,6 +190,10 @@ class Turn {
     const { session, client } = this;
     const { signal } = session.cancel;
     const inside = (path: unknown): string => resolve(session.cwd, text(path));
+    // A file by which others know that it is now where it waits.
+    const ready = (): void => {
+      if (step['ready']) writeFileSync(inside(step['ready']), '');
+    };
     switch (step.do) {
       case 'say':
         return this.say(text(step['text']).replaceAll('$last', this.last));
@@ -198,8 +207,11 @@ class Turn {
       case 'call': {
         const args = (step['args'] ?? {}) as Record<string, unknown>;
         const name = text(step['tool']);
+        // As every client it gives up some time: when this file is there.
+        const giveUp = new AbortController();
+        if (step['giveUpFile']) void fileThere(inside(step['giveUpFile']), signal).then(() => giveUp.abort());
         return this.tool({ title: `reveille: ${name}`, kind: 'other', rawInput: args }, async () =>
-          this.result(await callTool(session, name, args)),
+          this.result(await callTool(session, { name, args, signal: giveUp.signal })),
         );
       }
       case 'edit': {
@@ -262,18 +274,22 @@ class Turn {
         await terminal.release();
         return this.say(`terminal: ${exitCode} ${output}`);
       }
-      case 'waitFile':
-        return fileThere(inside(step['path']), signal);
+      case 'waitFile': {
+        const there = fileThere(inside(step['path']), signal);
+        ready();
+        return there;
+      }
       case 'waitSteer': {
         if (session.steered.length === 0 && !signal.aborted)
           await new Promise<void>((done) => {
             session.onSteer = done;
             signal.addEventListener('abort', () => done(), { once: true });
+            ready();
           });
         return this.say(`steered: ${session.steered.splice(0).join(' | ')}`);
       }
       case 'hang':
-        return forever(signal);
+        return forever(signal, ready);
       case 'ignoreCancel':
         ignoresCancel = true;
         return;
