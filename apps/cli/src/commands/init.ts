@@ -1,12 +1,12 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
+import { delimiter, join, relative, sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { fileURLToPath } from 'node:url';
 import { nearest } from '@reveille/protocol';
 import { agentsOf } from '../agents.ts';
 import { command, type Call } from '../command/spec.ts';
 import type { Written } from '../init/files.ts';
 import type { ClientName, Launch } from '../init/mcp-entries.ts';
+import { PROGRAM } from '../program.ts';
 import { print } from '../reach.ts';
 import { repositoryOf, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
@@ -67,15 +67,15 @@ function clientsOf(text: string | undefined): readonly ClientName[] {
   });
 }
 
-/** By name, if a shell would find it; else by where this one is. */
+/** By name, if a shell would find it; else by where this one is. What npx fetched is not there for long. */
 function launchOf({ io }: Call): Launch {
-  const here = fileURLToPath(new URL('../../bin/reveille.cjs', import.meta.url));
-  const command = onPath(io.env['PATH'] ?? '') ? 'reveille' : here;
-  return { command, args: ['mcp'] };
+  const found = onPath(io.env['PATH'] ?? '');
+  if (found?.includes(`${sep}_npx${sep}`)) return { command: 'npx', args: ['--yes', 'reveille', 'mcp'] };
+  return { command: found ? 'reveille' : PROGRAM, args: ['mcp'] };
 }
 
-function onPath(path: string): boolean {
-  return path.split(delimiter).some((folder) => {
+function onPath(path: string): string | undefined {
+  return path.split(delimiter).find((folder) => {
     try {
       accessSync(join(folder, 'reveille'), constants.X_OK);
       return folder !== '';

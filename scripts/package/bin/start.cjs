@@ -1,0 +1,3 @@
+'use strict';
+
+import('../lib/cli.js');
