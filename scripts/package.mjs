@@ -45,7 +45,7 @@ async function bundle() {
     input: PROGRAMS,
     platform: 'node',
     // As the sources are run: no room has to be built first.
-    resolve: { conditionNames: ['source', 'node', 'import', 'default'] },
+    resolve: { conditionNames: ['source', 'node'] },
     external: [...ABSENT, ...onDemand()],
   });
   try {

@@ -1,3 +1,3 @@
 'use strict';
 
-import('../lib/cli.js');
+void import('../lib/cli.js');

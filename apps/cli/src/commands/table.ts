@@ -5,6 +5,7 @@ import { attach } from './attach.ts';
 import { completionOf } from './completion.ts';
 import { daemonCommands } from './daemon.ts';
 import { doctor } from './doctor.ts';
+import { hook } from './hook.ts';
 import { inboxCommands } from './inbox.ts';
 import { init } from './init.ts';
 import { laterCommands } from './later.ts';
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   demo,
   doctor,
   mcp,
+  hook,
   completionOf(() => COMMANDS),
   ...planCommands,
   spawn,

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { INFORMATIONAL, type Client, type Delivery, type SessionId } from '@reveille/protocol';
+
+/** A session of the chat, called by itself. */
+export interface Desk {
+  readonly session: SessionId;
+  readonly client: Client;
+}
+
+/** Longer than a daemon takes to hand over what it has. */
+const HAND_MS = 2_000;
+
+/** Whether something waits that is worth a turn: not what is only good to know. */
+export async function hasNews({ session, client }: Desk): Promise<boolean> {
+  const mail = await client.mailbox(session);
+  return mail.some(({ state, kind }) => state === 'queued' && !INFORMATIONAL.has(kind));
+}
+
+/**
+ * Hands the mail that waits to the chat. It counts as received when `hand` has returned, that is when it was written; if
+ * this process is ended before, it waits as before. False: somebody else was given it meanwhile.
+ */
+export async function handOver(
+  { session, client }: Desk,
+  hand: (deliveries: readonly Delivery[]) => void,
+): Promise<boolean> {
+  // Whatever the chat was given before, it has: it went on after it. What it was given would come again otherwise.
+  await client.checkUpdates({ taskIds: [] });
+  const handed = Promise.withResolvers<boolean>();
+  const leave = await client.attach(session, async (deliveries) => {
+    hand(deliveries);
+    handed.resolve(true);
+  });
+  const over = new AbortController();
+  const gaveUp = sleep(HAND_MS, false, { signal: over.signal }).catch(() => false);
+  try {
+    return await Promise.race([handed.promise, gaveUp]);
+  } finally {
+    over.abort();
+    await leave();
+  }
+}
