@@ -1,21 +1,22 @@
 import type { Client, ReveilleEvent, Task, Wait } from '@reveille/protocol';
 import { hasNews, type Desk } from './mail.ts';
 
-export interface HoldOptions {
-  /** As the person. */
-  readonly client: Client;
+interface HoldOptions {
   readonly desks: readonly Desk[];
   /** Ends the wait; it looks once before. */
   readonly signal: AbortSignal;
 }
 
 /** Waits until there is news at one of the desks. Null: none came, or none is to come because nothing is under way. */
-export async function untilNews({ client, desks, signal }: HoldOptions): Promise<Desk | null> {
+export async function untilNews({ desks, signal }: HoldOptions): Promise<Desk | null> {
+  const [first] = desks;
+  if (!first) return null;
+  const { person } = first;
   // From before the first look on, so that nothing comes between them.
-  const { lastEvent } = await client.health();
+  const { lastEvent } = await person.health();
   let found = await look(desks);
   if (found.underWay.size === 0 || found.news) return found.news;
-  for await (const events of client.follow({ after: lastEvent, signal })) {
+  for await (const events of person.follow({ after: lastEvent, signal })) {
     const { underWay } = found;
     if (!events.some((event) => concerns(event, desks, underWay))) continue;
     found = await look(desks);
@@ -48,15 +49,23 @@ const concerns = (
 const GOES_ON: ReadonlySet<Wait> = new Set(['children', 'memory', 'backoff', 'mail']);
 
 /** The subtasks of a session that will have something to say by themselves: not those that wait to be answered. */
-export async function tasksUnderWay({ session, client }: Desk): Promise<Task[]> {
-  const open = (await client.listTasks({ owner: session, open: true })).map(({ task }) => task);
-  const moving = await Promise.all(open.map((task) => isUnderWay(task, client)));
+export async function tasksUnderWay({ session, person }: Desk): Promise<Task[]> {
+  const open = (await person.listTasks({ owner: session, open: true })).map(({ task }) => task);
+  const moving = await Promise.all(open.map((task) => isUnderWay(task, person)));
   return open.filter((_, i) => moving[i]);
 }
 
-async function isUnderWay({ state, waitingOn, plan, byHand }: Task, client: Client): Promise<boolean> {
+async function isUnderWay(task: Task, person: Client): Promise<boolean> {
+  const { state, waitingOn, plan, byHand } = task;
   if (state === 'running') return true;
-  if (state === 'waiting') return waitingOn !== null && GOES_ON.has(waitingOn);
-  if (state !== 'ready') return false;
-  return plan === null || byHand || (await client.getPlan(plan)).plan.state === 'active';
+  if (state === 'ready')
+    return plan === null || byHand || (await person.getPlan(plan)).plan.state === 'active';
+  if (state !== 'waiting' || waitingOn === null) return false;
+  // One that was answered goes on as soon as its worker has looked.
+  return GOES_ON.has(waitingOn) || (await hasMail(task, person));
+}
+
+async function hasMail({ session }: Task, person: Client): Promise<boolean> {
+  const mail = await person.mailbox(session);
+  return mail.some(({ state }) => state === 'queued' || state === 'delivered');
 }

@@ -36,18 +36,17 @@ export async function hook({ io, moment, waitMs, signal }: HookOptions): Promise
   const { session_id: conversation } = await readTold(io);
   const sessions = sessionsHere(placeOf(io.env).home, conversation);
   if (sessions.length === 0) return;
-  const client = await connect({ env: io.env, start: false, waitMs: ANSWER_MS });
+  const person = await connect({ env: io.env, start: false, waitMs: ANSWER_MS });
   const desks = await Promise.all(
     sessions.map(async (session): Promise<Desk> => {
-      const { credential } = await client.grantSession({ session });
-      return { session, client: client.as(credential) };
+      const { credential } = await person.grantSession({ session });
+      return { session, client: person.as(credential), person };
     }),
   );
   const until = AbortSignal.any([signal, AbortSignal.timeout(moment === 'stop' ? waitMs : ANSWER_MS)]);
   const tell = (deliveries: readonly Delivery[]): void => write(io, handedOver(moment, wordsFor(deliveries)));
   for (;;) {
-    const desk =
-      moment === 'stop' ? await untilNews({ client, desks, signal: until }) : await withNews(desks);
+    const desk = moment === 'stop' ? await untilNews({ desks, signal: until }) : await withNews(desks);
     if (!desk) break;
     if (await handOver(desk, tell)) return;
     // Another call of the chat was given it.

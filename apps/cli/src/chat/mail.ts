@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { INFORMATIONAL, type Client, type Delivery, type SessionId } from '@reveille/protocol';
 
-/** A session of the chat, called by itself. */
+/** Where a session of the chat gets its mail. */
 export interface Desk {
   readonly session: SessionId;
+  /** As the session. */
   readonly client: Client;
+  /** As the person, who may look at everything and is not taken for the chat. */
+  readonly person: Client;
 }
 
 /** Longer than a daemon takes to hand over what it has. */
 const HAND_MS = 2_000;
 
 /** Whether something waits that is worth a turn: not what is only good to know. */
-export async function hasNews({ session, client }: Desk): Promise<boolean> {
-  const mail = await client.mailbox(session);
+export async function hasNews({ session, person }: Desk): Promise<boolean> {
+  const mail = await person.mailbox(session);
   return mail.some(({ state, kind }) => state === 'queued' && !INFORMATIONAL.has(kind));
 }
 
