@@ -114,7 +114,7 @@ function checkPointers(chunks) {
   for (const { fileName, code = '' } of chunks) {
     for (const [, path] of code.matchAll(/new URL\(\s*["'`](\.[^"'`]*)["'`],\s*import\.meta\.url/g)) {
       // Of a source that runs as it is, which nothing here does.
-      if (path.endsWith('.ts') || path.endsWith('/bin/reveille')) continue;
+      if (path.endsWith('.ts')) continue;
       if (!fs.existsSync(join(dist, 'lib', path)))
         throw new Error(
           `${fileName} looks for ${path}, which is not there: see COPIES in scripts/package.mjs.`,

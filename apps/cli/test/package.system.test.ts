@@ -77,8 +77,10 @@ describe('the package', () => {
   });
 
   test('[CLI1.61] it sets up a repository and runs plans on its own daemon, which it stops', async () => {
-    await output('init', '--yes', '--mcp', 'claude');
-    expect(readFileSync(join(house.repository, '.mcp.json'), 'utf8')).toContain('"mcp"');
+    const said = await output('init', '--yes', '--mcp', 'claude', '--claude');
+    expect(said).toContain(`claude plugin marketplace add ${installed.root}\n`);
+    const entry = readFileSync(join(house.repository, '.mcp.json'), 'utf8');
+    expect(entry).toContain(JSON.stringify(join(installed.root, 'dist/bin/reveille.cjs')));
     await output('plan', 'validate', '.reveille/plans/example.yaml');
     const example = join(installed.root, 'examples/hello.yaml');
     expect(await output('plan', 'run', example)).toContain('completed');

@@ -3,9 +3,10 @@ import type { Delivery } from '@reveille/protocol';
 import { nextSteps, updatesText } from '@reveille/tools';
 import { z } from 'zod';
 import type { Io } from '../io.ts';
+import { isAlive } from './lineage.ts';
 import { tasksUnderWay, untilNews } from './hold.ts';
 import { handOver, hasNews, type Desk } from './mail.ts';
-import { sessionsHere } from './mark.ts';
+import { sessionsHere, type Served } from './mark.ts';
 
 /** The moments of a chat, by the word for them here and the one its client uses. */
 const MOMENTS = { stop: 'Stop', prompt: 'UserPromptSubmit', tool: 'PostToolUse' } as const;
@@ -25,6 +26,7 @@ export interface HookOptions {
 
 /** A daemon that does not answer must not make a chat slow. */
 const ANSWER_MS = 5_000;
+const LOOK_MS = 2_000;
 const LARGEST_INPUT = 64 * 2 ** 20;
 
 /**
@@ -34,16 +36,17 @@ const LARGEST_INPUT = 64 * 2 ** 20;
  */
 export async function hook({ io, moment, waitMs, signal }: HookOptions): Promise<void> {
   const { session_id: conversation } = await readTold(io);
-  const sessions = sessionsHere(placeOf(io.env).home, conversation);
-  if (sessions.length === 0) return;
+  const served = sessionsHere(placeOf(io.env).home, conversation);
+  if (served.length === 0) return;
   const person = await connect({ env: io.env, start: false, waitMs: ANSWER_MS });
   const desks = await Promise.all(
-    sessions.map(async (session): Promise<Desk> => {
+    served.map(async ({ session }): Promise<Desk> => {
       const { credential } = await person.grantSession({ session });
       return { session, client: person.as(credential), person };
     }),
   );
-  const until = AbortSignal.any([signal, AbortSignal.timeout(moment === 'stop' ? waitMs : ANSWER_MS)]);
+  using chat = whileServed(served);
+  const until = AbortSignal.any([signal, chat.gone, AbortSignal.timeout(waitMs)]);
   const tell = (deliveries: readonly Delivery[]): void => write(io, handedOver(moment, wordsFor(deliveries)));
   for (;;) {
     const desk = moment === 'stop' ? await untilNews({ desks, signal: until }) : await withNews(desks);
@@ -52,7 +55,16 @@ export async function hook({ io, moment, waitMs, signal }: HookOptions): Promise
     // Another call of the chat was given it.
     if (moment !== 'stop' || until.aborted) return;
   }
-  if (moment === 'stop' && !signal.aborted) await sayWhatRuns(io, desks);
+  if (moment === 'stop' && !signal.aborted && !chat.gone.aborted) await sayWhatRuns(io, desks);
+}
+
+/** A chat that was killed cannot end its hooks: they notice that its connections have ended. */
+function whileServed(served: readonly Served[]): Disposable & { readonly gone: AbortSignal } {
+  const gone = new AbortController();
+  const timer = setInterval(() => {
+    if (!served.some(({ server }) => isAlive(server))) gone.abort();
+  }, LOOK_MS);
+  return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 async function withNews(desks: readonly Desk[]): Promise<Desk | null> {

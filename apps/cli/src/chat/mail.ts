@@ -30,16 +30,21 @@ export async function handOver(
   // Whatever the chat was given before, it has: it went on after it. What it was given would come again otherwise.
   await client.checkUpdates({ taskIds: [] });
   const handed = Promise.withResolvers<boolean>();
+  const waits = new AbortController();
+  let spoken = false;
   const leave = await client.attach(session, async (deliveries) => {
+    // A hook speaks once: what comes after it waits for the next.
+    if (spoken) throw new Error('the hook is over');
+    spoken = true;
     hand(deliveries);
     handed.resolve(true);
   });
-  const over = new AbortController();
-  const gaveUp = sleep(HAND_MS, false, { signal: over.signal }).catch(() => false);
+  const gaveUp = sleep(HAND_MS, false, { signal: waits.signal }).catch(() => false);
   try {
     return await Promise.race([handed.promise, gaveUp]);
   } finally {
-    over.abort();
+    spoken = true;
+    waits.abort();
     await leave();
   }
 }

@@ -35,8 +35,11 @@ export function markChat(home: string, session: SessionId, env: NodeJS.ProcessEn
   return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
 }
 
-/** The sessions of the chat that started this program; more than one if it has more than one connection. */
-export function sessionsHere(home: string, conversation: string | null): SessionId[] {
+/** A session of the chat that started this program, and the process that serves it. */
+export type Served = Pick<Mark, 'session' | 'server'>;
+
+/** More than one if the chat has more than one connection. */
+export function sessionsHere(home: string, conversation: string | null): Served[] {
   const marks = marksIn(folderIn(home));
   if (marks.length === 0) return [];
   const kin = new Set(lineage().map(keyOf));
@@ -45,7 +48,7 @@ export function sessionsHere(home: string, conversation: string | null): Session
       (mark.chat !== null && kin.has(keyOf(mark.chat))) ||
       (mark.conversation !== null && mark.conversation === conversation),
   );
-  return here.filter(({ server }) => isAlive(server)).map(({ session }) => session);
+  return here.filter(({ server }) => isAlive(server));
 }
 
 const folderIn = (home: string): string => join(home, 'clients');

@@ -6,7 +6,7 @@ import { agentsOf } from '../agents.ts';
 import { command, type Call } from '../command/spec.ts';
 import type { Written } from '../init/files.ts';
 import type { ClientName, Launch } from '../init/mcp-entries.ts';
-import { PROGRAM } from '../program.ts';
+import { PROGRAM, ROOT } from '../program.ts';
 import { print } from '../reach.ts';
 import { repositoryOf, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
@@ -30,9 +30,10 @@ is now; what changes later has to be trusted again. Run it as often as you like.
       value: 'CLIENTS',
       means: 'also write MCP entries: claude, vscode, codex, gemini, separated by commas',
     },
+    claude: { type: 'boolean', means: 'also say how to add the plugin for Claude Code' },
     yes: { type: 'boolean', short: 'y', means: 'trust what was found without being asked' },
   },
-  json: '{ repository, files: [{ path, what: "written" | "kept" | "changed" | "left", note }], trust: [{ kind, name, path, trusted }] }',
+  json: '{ repository, files: [{ path, what: "written" | "kept" | "changed" | "left", note }], trust: [{ kind, name, path, trusted }], plugin: the lines to type | null }',
   async run(call) {
     const clients = clientsOf(call.options.mcp);
     const repository = await repositoryOf(call);
@@ -45,7 +46,11 @@ is now; what changes later has to be trusted again. Run it as often as you like.
     ];
     if (!call.options.json) for (const line of fileLines(repository, files)) say(call.io.out, line);
     const trust = await askTrust(call, repository);
-    print(call, { repository: repository.top, files, trust }, () => nextLines(trust));
+    const plugin = call.options.claude ? pluginLines() : null;
+    print(call, { repository: repository.top, files, trust, plugin }, () => [
+      ...nextLines(trust),
+      ...(plugin ? ['For Claude Code, once:', ...plugin.map((line) => `  ${line}`)] : []),
+    ]);
   },
 });
 
@@ -84,6 +89,14 @@ function onPath(path: string): string | undefined {
     }
   });
 }
+
+/** Only Claude Code itself should change what it has installed. */
+function pluginLines(): string[] {
+  return [`claude plugin marketplace add ${shellWord(ROOT)}`, 'claude plugin install reveille@reveille'];
+}
+
+const shellWord = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 const withClient = ({ command: program, args }: Launch, client: ClientName): Launch => ({
   command: program,
