@@ -29,7 +29,7 @@ const lockFile = join(root, '.cache', 'setup.lock');
 
 const stamp = wantedStamp();
 if (process.argv.includes('--installed')) {
-  // npm's own `postinstall` of this project: somebody ran `npm install` or `npm ci` by hand.
+  // npm's own `dependencies` of this project: somebody ran `npm install` or `npm ci` by hand.
   if (nodeOfScripts() >= NEEDED_NODE) writeFileSync(stampFile, stamp);
 } else if (!isSetUp()) {
   await setUp();

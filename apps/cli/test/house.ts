@@ -23,7 +23,7 @@ const COMPILED = fileURLToPath(new URL('../../../.cache/compiled', import.meta.u
 const WAIT_MS = 100_000;
 const AUTHOR = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.invalid'];
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+export type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 type Options = Omit<Parameters<typeof run>[1] & object, 'env'>;
 
 /**

@@ -103,6 +103,20 @@ test('[CLI1.41] an entry file that is a link, or no object, is not touched', asy
   expect(read(house, 'target.json')).toBe('{}');
 });
 
+test('[CLI1.46] the plugin for Claude Code is offered, in words that a shell takes, and installed by nobody', async () => {
+  await using house = new House();
+  const { plugin } = await house.json<{ plugin: string[] }>('init', '--claude');
+  const [add = '', install = ''] = plugin;
+  const [, folder = ''] = /marketplace add '?(.*?)'?$/.exec(add) ?? [];
+  const listed = JSON.parse(readFileSync(join(folder, '.claude-plugin/marketplace.json'), 'utf8')) as {
+    name: string;
+    plugins: { name: string }[];
+  };
+  expect(install).toBe(`claude plugin install ${listed.plugins[0]?.name}@${listed.name}`);
+  expect((await house.run(['init', '--claude'])).out).toContain(`  ${add}\n  ${install}\n`);
+  expect(existsSync(join(house.env['HOME'] ?? '', '.claude'))).toBe(false);
+});
+
 type Trust = { trust: { kind: string; name: string; trusted: boolean }[] };
 
 test('[CLI1.42] what a repository brings along counts once it is trusted, as it is then', async () => {

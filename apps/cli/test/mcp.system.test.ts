@@ -1,75 +1,8 @@
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import type { TaskView } from '@reveille/protocol';
 import { withScript } from '@reveille/executors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Chat } from './chat.ts';
 import { House, until } from './house.ts';
-
-interface Answer {
-  readonly id: number;
-  readonly result?: {
-    content?: { text: string }[];
-    structuredContent?: Record<string, unknown>;
-    tools?: { name: string }[];
-  };
-  readonly error?: { message: string };
-}
-
-/** A chat, as far as it needs to be one: lines of JSON to the program and back. */
-class Chat implements AsyncDisposable {
-  readonly #child: ReturnType<House['start']>;
-  readonly #answers = new Map<number, (answer: Answer) => void>();
-  readonly #closed: Promise<unknown>;
-  #calls = 0;
-  err = '';
-
-  constructor(house: House, client: string) {
-    this.#child = house.start(['mcp', '--client', client]);
-    this.#closed = once(this.#child, 'close');
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.err += text));
-    createInterface({ input: this.#child.stdout }).on('line', (line) => {
-      const answer = JSON.parse(line) as Answer;
-      this.#answers.get(answer.id)?.(answer);
-    });
-  }
-
-  async open(): Promise<this> {
-    const clientInfo = { name: 'test', version: '1' };
-    await this.ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
-    this.#write({ jsonrpc: '2.0', method: 'notifications/initialized' });
-    return this;
-  }
-
-  ask(method: string, params: object): Promise<Answer> {
-    const id = ++this.#calls;
-    const answered = new Promise<Answer>((resolve) => this.#answers.set(id, resolve));
-    this.#write({ jsonrpc: '2.0', id, method, params });
-    return answered;
-  }
-
-  async call(name: string, args: object = {}): Promise<{ text: string; data: Record<string, unknown> }> {
-    const { result, error } = await this.ask('tools/call', { name, arguments: args });
-    if (!result) throw new Error(error?.message ?? 'no result');
-    return {
-      text: (result.content ?? []).map(({ text }) => text).join('\n'),
-      data: result.structuredContent ?? {},
-    };
-  }
-
-  kill(): Promise<unknown> {
-    this.#child.kill('SIGKILL');
-    return this.#closed;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.stdin.end();
-    await this.#closed;
-  }
-
-  #write(message: object): void {
-    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
-  }
-}
 
 const REPORT = withScript('Do.', { steps: [{ do: 'report', output: 'The answer is 42.' }] });
 const ASK = withScript('Do.', {
@@ -86,11 +19,12 @@ describe('a chat over MCP', () => {
   });
   afterAll(() => house[Symbol.asyncDispose]());
 
+  const chatOf = (client: string): Chat => new Chat(house.start(['mcp', '--client', client]));
   const ownerOf = async (task: unknown): Promise<string> =>
     (await house.json<TaskView>('status', String(task))).task.owner;
 
   test('[CLI1.50] it has the tools of a chat, starts a task in this repository, and is given its result', async () => {
-    await using chat = await new Chat(house, 'claude').open();
+    await using chat = await chatOf('claude').open();
     const { result } = await chat.ask('tools/list', {});
     const names = result?.tools?.map(({ name }) => name) ?? [];
     expect(names).toContain('a2a_spawn_subtask');
@@ -108,14 +42,14 @@ describe('a chat over MCP', () => {
     const spawn = { agentType: 'scripted:coder', prompt: ASK, blocking: false };
     let task = '';
     {
-      await using chat = await new Chat(house, 'editor').open();
+      await using chat = await chatOf('editor').open();
       task = String((await chat.call('a2a_spawn_subtask', spawn)).data['taskId']);
     }
     // Its question went to the chat, which is gone, and waits for it.
     const owner = await ownerOf(task);
     await until(async () => (await house.json<TaskView>('status', task)).task.state === 'waiting');
     {
-      await using chat = await new Chat(house, 'editor').open();
+      await using chat = await chatOf('editor').open();
       const listed = await chat.call('a2a_list_agents');
       expect(listed.text).toContain('[Reveille: 1 message waits for you');
       const updates = await chat.call('a2a_check_updates');
@@ -124,17 +58,17 @@ describe('a chat over MCP', () => {
       await chat.call('orchestrator_answer', { requestId: request, answer: 'yes' });
       await chat.call('a2a_await_subtasks', { taskIds: [task] });
     }
-    await using chat = await new Chat(house, 'editor').open();
+    await using chat = await chatOf('editor').open();
     expect((await chat.call('a2a_check_updates')).text).not.toContain('Thank you.');
     const next = await chat.call('a2a_spawn_subtask', { agentType: 'scripted:coder', prompt: REPORT });
     expect(await ownerOf(next.data['taskId'])).toBe(owner);
   });
 
   test('[CLI1.51] what was handed to a chat that was killed before it said more comes again', async () => {
-    const chat = await new Chat(house, 'killed').open();
+    const chat = await chatOf('killed').open();
     await chat.call('a2a_spawn_subtask', { agentType: 'scripted:coder', prompt: REPORT });
     await chat.kill();
-    await using back = await new Chat(house, 'killed').open();
+    await using back = await chatOf('killed').open();
     const { text } = await back.call('a2a_check_updates');
     expect(text).toContain('The answer is 42.');
   });
@@ -143,13 +77,13 @@ describe('a chat over MCP', () => {
     const spawn = { agentType: 'scripted:coder', prompt: REPORT };
     const owners: string[] = [];
     {
-      await using one = await new Chat(house, 'twin').open();
-      await using two = await new Chat(house, 'twin').open();
+      await using one = await chatOf('twin').open();
+      await using two = await chatOf('twin').open();
       for (const chat of [one, two])
         owners.push(await ownerOf((await chat.call('a2a_spawn_subtask', spawn)).data['taskId']));
     }
     expect(new Set(owners).size).toBe(2);
-    await using again = await new Chat(house, 'twin').open();
+    await using again = await chatOf('twin').open();
     expect(owners).toContain(await ownerOf((await again.call('a2a_spawn_subtask', spawn)).data['taskId']));
   });
 });

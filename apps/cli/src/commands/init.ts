@@ -1,12 +1,12 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
+import { delimiter, join, relative, sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { fileURLToPath } from 'node:url';
 import { nearest } from '@reveille/protocol';
 import { agentsOf } from '../agents.ts';
 import { command, type Call } from '../command/spec.ts';
 import type { Written } from '../init/files.ts';
 import type { ClientName, Launch } from '../init/mcp-entries.ts';
+import { PROGRAM, ROOT } from '../program.ts';
 import { print } from '../reach.ts';
 import { repositoryOf, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
@@ -28,9 +28,10 @@ is now; what changes later has to be trusted again. Run it as often as you like.
       value: 'CLIENTS',
       means: 'also write MCP entries: claude, vscode, codex, gemini, separated by commas',
     },
+    claude: { type: 'boolean', means: 'also say how to add the plugin for Claude Code' },
     yes: { type: 'boolean', short: 'y', means: 'trust what was found without being asked' },
   },
-  json: '{ repository, files: [{ path, what: "written" | "kept" | "changed" | "left", note }], trust: [{ kind, name, path, trusted }] }',
+  json: '{ repository, files: [{ path, what: "written" | "kept" | "changed" | "left", note }], trust: [{ kind, name, path, trusted }], plugin: the lines to type | null }',
   async run(call) {
     const clients = clientsOf(call.options.mcp);
     const repository = await repositoryOf(call);
@@ -43,7 +44,11 @@ is now; what changes later has to be trusted again. Run it as often as you like.
     ];
     if (!call.options.json) for (const line of fileLines(repository, files)) say(call.io.out, line);
     const trust = await askTrust(call, repository);
-    print(call, { repository: repository.top, files, trust }, () => nextLines(trust));
+    const plugin = call.options.claude ? pluginLines() : null;
+    print(call, { repository: repository.top, files, trust, plugin }, () => [
+      ...nextLines(trust),
+      ...(plugin ? ['For Claude Code, once:', ...plugin.map((line) => `  ${line}`)] : []),
+    ]);
   },
 });
 
@@ -65,15 +70,15 @@ function clientsOf(text: string | undefined): readonly ClientName[] {
   });
 }
 
-/** By name, if a shell would find it; else by where this one is. */
+/** By name, if a shell would find it; else by where this one is. What npx fetched is not there for long. */
 function launchOf({ io }: Call): Launch {
-  const here = fileURLToPath(new URL('../../bin/reveille.cjs', import.meta.url));
-  const command = onPath(io.env['PATH'] ?? '') ? 'reveille' : here;
-  return { command, args: ['mcp'] };
+  const found = onPath(io.env['PATH'] ?? '');
+  if (found?.includes(`${sep}_npx${sep}`)) return { command: 'npx', args: ['--yes', 'reveille', 'mcp'] };
+  return { command: found ? 'reveille' : PROGRAM, args: ['mcp'] };
 }
 
-function onPath(path: string): boolean {
-  return path.split(delimiter).some((folder) => {
+function onPath(path: string): string | undefined {
+  return path.split(delimiter).find((folder) => {
     try {
       accessSync(join(folder, 'reveille'), constants.X_OK);
       return folder !== '';
@@ -82,6 +87,14 @@ function onPath(path: string): boolean {
     }
   });
 }
+
+/** Only Claude Code itself should change what it has installed. */
+function pluginLines(): string[] {
+  return [`claude plugin marketplace add ${shellWord(ROOT)}`, 'claude plugin install reveille@reveille'];
+}
+
+const shellWord = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 const withClient = ({ command: program, args }: Launch, client: ClientName): Launch => ({
   command: program,

@@ -18,9 +18,10 @@ writes their entries. A client that comes back under the same name in the same r
   json: 'nothing: the output is the protocol.',
   async run(call) {
     const { io, options } = call;
-    const [{ serveChat }, { holdSeat }, { placeOf }] = await Promise.all([
+    const [{ serveChat }, { holdSeat }, { markChat }, { placeOf }] = await Promise.all([
       import('../mcp/serve.ts'),
       import('../seat.ts'),
+      import('../chat/mark.ts'),
       import('@reveille/daemon/connect'),
     ]);
     const found = await repositoryIfAny(call);
@@ -29,6 +30,7 @@ writes their entries. A client that comes back under the same name in the same r
     const client = await reach(call);
     const name = options.client ?? 'mcp';
     using seat = await holdSeat({ home, client, kind: 'chat', name, repository });
+    using _mark = markChat(home, seat.session, io.env);
     using agents = await agentsOf(io, found);
     using interruption = io.interruption();
     await serveChat({

@@ -6,6 +6,7 @@ import { completionOf } from './completion.ts';
 import { config } from './config.ts';
 import { daemonCommands } from './daemon.ts';
 import { doctor } from './doctor.ts';
+import { hook } from './hook.ts';
 import { inboxCommands } from './inbox.ts';
 import { init } from './init.ts';
 import { laterCommands } from './later.ts';
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
   doctor,
   config,
   mcp,
+  hook,
   completionOf(() => COMMANDS),
   ...planCommands,
   spawn,

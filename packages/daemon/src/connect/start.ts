@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { ReveilleError } from '@reveille/protocol';
 import { EXIT } from '../exit-codes.ts';
 import { openPlace, type Place } from '../place/folder.ts';
+import { PROGRAM } from '../program.ts';
 import { findDaemon, type Found } from './find.ts';
 
 export interface StartOptions {
@@ -72,7 +72,7 @@ function launch({ place, env, flags }: StartOptions): Launched {
   const output = openSync(place.startLog, 'a', 0o600);
   try {
     const settings = Object.entries(flags).flatMap(([path, value]) => ['--set', `${path}=${value}`]);
-    const child = spawn(process.execPath, [...entry(), ...settings], {
+    const child = spawn(process.execPath, [...PROGRAM, ...settings], {
       cwd: place.home,
       env: ownEnvironment(env),
       detached: true,
@@ -87,14 +87,6 @@ function launch({ place, env, flags }: StartOptions): Launched {
   } finally {
     closeSync(output);
   }
-}
-
-/** The sources run as they are; what is built has the same layout with another ending. */
-function entry(): string[] {
-  const self = fileURLToPath(import.meta.url);
-  const ending = self.endsWith('.ts') ? '.ts' : '.js';
-  const main = fileURLToPath(new URL(`../main${ending}`, import.meta.url));
-  return ending === '.ts' ? ['--conditions=source', main] : [main];
 }
 
 /** What is meant for the process that starts it would change what it does. */

@@ -1,0 +1,3 @@
+'use strict';
+
+void import('../lib/cli.js');
