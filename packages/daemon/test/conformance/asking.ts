@@ -6,6 +6,7 @@ import {
   acceptedContent,
   inputRequired,
   type CallToolResult,
+  type ClientCapabilities,
   type InputRequests,
   type InputRequiredResult,
   type McpServer,
@@ -19,11 +20,15 @@ type Answer = CallToolResult | InputRequiredResult;
 type Run = (context: ServerContext) => Promise<Answer>;
 
 const done = (words: string): CallToolResult => ({ content: [{ type: 'text', text: words }] });
-const form = (message: string, field: string, type: 'string' | 'boolean' = 'string') =>
+const form = (message: string, field: string) =>
   inputRequired.elicit({
     message,
-    requestedSchema: { type: 'object', properties: { [field]: { type } }, required: [field] },
+    requestedSchema: { type: 'object', properties: { [field]: { type: 'string' } }, required: [field] },
   });
+const CONFIRM = inputRequired.elicit({
+  message: 'Please confirm',
+  requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
+});
 const completion = (question: string) =>
   inputRequired.createMessage({
     messages: [{ role: 'user', content: { type: 'text', text: question } }],
@@ -76,7 +81,7 @@ const rooted = (response: unknown): unknown[] | undefined =>
 async function confirmed({ mcpReq }: ServerContext, state: State): Promise<Answer> {
   if (acceptedContent(mcpReq.inputResponses, 'confirm') === undefined)
     return inputRequired({
-      inputRequests: { confirm: form('Please confirm', 'ok', 'boolean') },
+      inputRequests: { confirm: CONFIRM },
       requestState: await state.mint({ nonce: randomUUID() }),
     });
   if (mcpReq.requestState() === undefined)
@@ -116,7 +121,9 @@ async function twoRounds({ mcpReq }: ServerContext, state: State): Promise<Answe
 /** Asks for nothing that the client did not say it can do. */
 function whatItCan({ mcpReq }: ServerContext): Answer {
   if (mcpReq.inputResponses !== undefined) return done('fulfilled');
-  const can = mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY];
+  // The type of the envelope does not name its keys.
+  const envelope: Record<string, ClientCapabilities | undefined> = { ...(mcpReq.envelope as object) };
+  const can = envelope[CLIENT_CAPABILITIES_META_KEY];
   const inputRequests: InputRequests = {
     ...(can?.elicitation ? NAME : {}),
     ...(can?.sampling ? { greeting: completion('A greeting') } : {}),

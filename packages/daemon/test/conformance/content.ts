@@ -86,6 +86,9 @@ function addTalkingTools(mcp: McpServer): void {
   });
 }
 
+/** A word of the protocol, not of JSON Schema. */
+const REGION = { type: 'string', 'x-mcp-header': 'Region' } as const;
+
 function addSchemaTools(mcp: McpServer): void {
   mcp.registerTool(
     'test_x_mcp_header',
@@ -93,7 +96,7 @@ function addSchemaTools(mcp: McpServer): void {
       description: 'one argument is also a header',
       inputSchema: fromJsonSchema<{ region?: string; level?: number }>({
         type: 'object',
-        properties: { region: { type: 'string', 'x-mcp-header': 'Region' }, level: { type: 'integer' } },
+        properties: { region: REGION, level: { type: 'integer' } },
       }),
     },
     async ({ region }) => ({ content: [text(`region=${region ?? '<none>'}`)] }),

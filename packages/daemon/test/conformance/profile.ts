@@ -28,7 +28,7 @@ export function conformanceProfile(): McpHttp {
           logging: {},
           completions: {},
         },
-        requestState: { verify: state.verify },
+        requestState: { verify: (sealed, context) => state.verify(sealed, context) },
       },
     );
     addContent(mcp);
