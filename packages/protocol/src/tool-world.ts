@@ -1,4 +1,5 @@
 import type { Message } from './message.ts';
+import type { ToolNavigation } from './navigation.ts';
 import type { Caller, Orchestrator } from './orchestrator.ts';
 
 /**
@@ -144,6 +145,8 @@ export interface CallerWorld {
   readonly grants: ToolGrants | null;
   /** Null: it has no files here. */
   readonly workspace: ToolWorkspace | null;
+  /** Where symbols are in its files; absent or null: there is none here. */
+  readonly navigation?: ToolNavigation | null;
   readonly agents: ToolAgents;
   readonly skills: ToolSkills;
   /** The repository its plans are about. */
