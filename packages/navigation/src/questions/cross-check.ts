@@ -28,8 +28,8 @@ export async function crossCheck(
   session: ServerSession,
   given: {
     readonly hits: readonly TextHit[];
+    /** The symbol's definitions and the uses that the server listed. */
     readonly covered: ReadonlySet<string>;
-    readonly defined: ReadonlySet<string>;
   },
 ): Promise<CrossCheck> {
   const { language } = session;
@@ -47,9 +47,9 @@ export async function crossCheck(
   const targets = await inBatches(checked, 16, (hit) => targetsOf(inquiry, session, hit));
   for (const [i, hit] of checked.entries()) {
     const found = targets[i] ?? [];
-    if (found.some((key) => given.defined.has(key))) uses.push(hit);
-    else if (found.length > 0)
-      reasons.set(hit, `another symbol of this name, defined at ${shownKey(found[0])}`);
+    // What is defined by a use of the symbol passes it on: `module.exports = { name }`.
+    if (found.some((key) => given.covered.has(key))) uses.push(hit);
+    else if (found.length > 0) reasons.set(hit, reasonOf(found[0] ?? ''));
     else unknown.push(hit);
   }
   for (const [hit, reason] of await roles(inquiry, unknown, language)) reasons.set(hit, reason);
@@ -74,7 +74,11 @@ async function targetsOf(inquiry: Inquiry, session: ServerSession, hit: TextHit)
   return [...within, ...outside];
 }
 
-const shownKey = (key = ''): string => key.replace(/:\d+$/, '');
+function reasonOf(target: string): string {
+  // A path leads to the beginning of its file.
+  if (target.endsWith(':1:1')) return `in the path of a module (${target.slice(0, -4)})`;
+  return `another symbol of this name, defined at ${target.replace(/:\d+$/, '')}`;
+}
 
 function foreign({ path }: TextHit): string {
   const language = languageOf(path);

@@ -1,4 +1,4 @@
-import { ReveilleError, type Definitions, type FoundDefinition } from '@reveille/protocol';
+import type { Definitions, FoundDefinition } from '@reveille/protocol';
 import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
 import type { Look, TextHit } from '../text/trees.ts';
@@ -16,13 +16,9 @@ export interface DefinitionsAsk {
 const MOST_PARSED = 200;
 const MOST_SHOWN = 40;
 
-export async function definitions(inquiry: Inquiry, ask: DefinitionsAsk): Promise<Definitions> {
-  const { name } = splitSymbol(ask.symbol);
-  if (ask.from !== undefined && (await inquiry.text(ask.from)) === null)
-    throw new ReveilleError(
-      'not_found',
-      `There is no text file ${JSON.stringify(ask.from)} in the worktree.`,
-    );
+export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Promise<Definitions> {
+  const { name } = splitSymbol(asked.symbol);
+  const ask = asked.from === undefined ? asked : { ...asked, from: await inquiry.file(asked.from) };
   const language = ask.from === undefined ? await mainLanguage(inquiry, name) : languageOf(ask.from);
   return await inquiry.answer(language, {
     byText: async () => await byText(inquiry, ask),
@@ -54,10 +50,8 @@ async function fromFile(
   // `Class.method` is found in the class: what the class is, its file says.
   const asked = container ?? name;
   const anchors = await anchorsIn(inquiry, ask.from, asked);
-  const places = await resolve(
-    session,
-    anchors.spots.map(({ line, column }) => ({ path: ask.from, line, column })),
-  );
+  const spots = anchors.spots.map(({ line, column }) => ({ path: ask.from, line, column }));
+  const places = await followed(inquiry, session, await resolve(session, spots));
   if (places.length === 0) {
     const everywhere = await byServer(inquiry, session, { ask, look });
     const why = anchors.spots.length === 0 ? 'is not used in' : 'could not be resolved from';
@@ -91,6 +85,38 @@ async function fromFile(
         : ['an import could not be followed: its package is not installed, or its path is wrong'],
     uncovered: [],
   };
+}
+
+/**
+ * To what is really defined: from a name that only passes another on (`module.exports = { name }`) one step further, and from
+ * a constructor to its class if that is there too.
+ */
+async function followed(
+  inquiry: Inquiry,
+  session: ServerSession,
+  places: readonly ServerPlace[],
+): Promise<ServerPlace[]> {
+  const all = await inBatches(places, 4, async (place): Promise<ServerPlace[]> => {
+    const { path, line, column } = place;
+    if (path === null || (await isDefined(inquiry, path, place))) return [place];
+    const further = await resolve(session, [{ path, line, column }]);
+    return further.length > 0 ? further : [place];
+  });
+  const unique = [
+    ...new Map(all.flat().map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values(),
+  ];
+  const lines = await Promise.all(
+    unique.map(({ path, line }) => (path === null ? '' : inquiry.lineAt(path, line))),
+  );
+  const plain = unique.filter(
+    ({ column }, i) => !/^(?:constructor|__init__)\b/.test(lines[i]?.slice(column - 1) ?? ''),
+  );
+  return plain.length > 0 ? plain : unique;
+}
+
+async function isDefined(inquiry: Inquiry, path: string, { line, column }: ServerPlace): Promise<boolean> {
+  const all = await inquiry.syntax.definitions(path, (await inquiry.text(path)) ?? '');
+  return all === null || all.some((each) => each.line === line && each.column === column);
 }
 
 async function resolve(session: ServerSession, spots: readonly Spot[]): Promise<ServerPlace[]> {
@@ -137,19 +163,21 @@ async function byServer(
     container,
   });
   const isLocal = new Set(parsed.locals.map(keyOf));
-  const listed =
-    container === null ? inside(await session.named(name)).filter((each) => !isLocal.has(keyOf(each))) : [];
-  const first = [...new Map([...parsed.found, ...listed].map((each) => [keyOf(each), each])).values()];
+  const listed = container === null ? inside(await session.named(name)) : [];
+  const others = listed.filter((each) => !isLocal.has(keyOf(each)));
+  // A name under which something is passed on is listed as well: it is followed to what it stands for.
+  const really = inside(await followed(inquiry, session, others));
+  const first = [...new Map([...parsed.found, ...really].map((each) => [keyOf(each), each])).values()];
   const merged =
     first.length > 0 ? first : await byUses(inquiry, session, hitsOf(look.hits, session.language));
+  const isAlias = parsed.found.length === 0 && merged.length > 0;
   session.settled = true;
   const other = await inOtherLanguages(inquiry, { look, name, container, language: session.language });
   const incomplete = [...notLoaded, ...parsed.incomplete, ...(look.why === null ? [] : [look.why])];
   const described = await shown(inquiry, session, { places: merged, name });
-  const alias =
-    first.length === 0 && merged.length > 0
-      ? [`${name} is no name of a definition; it is another name for this`]
-      : [];
+  const alias = isAlias
+    ? [`${name} is another name for this, or not defined in a way that can be parsed`]
+    : [];
   const more =
     merged.length > MOST_SHOWN
       ? [`only ${MOST_SHOWN} of ${merged.length} are shown; give fromFile, or Container.${name}`]

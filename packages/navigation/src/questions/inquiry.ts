@@ -17,6 +17,8 @@ export interface Means {
   readonly warmMs: number;
 }
 
+const LARGEST = 4_000_000;
+
 /** One question about one tree, while it is being answered. Files are read once, and through the door. */
 export class Inquiry {
   readonly place: Place;
@@ -30,6 +32,13 @@ export class Inquiry {
     this.syntax = means.syntax;
     this.place = place;
     this.asking = asking;
+  }
+
+  /** The true path of a file that was asked about. What the door refuses, it explains (BND1). */
+  async file(given: string): Promise<string> {
+    const file = await this.place.files.readFile(given, { maxBytes: LARGEST });
+    this.#texts.set(file.path, Promise.resolve(file.text()));
+    return file.path;
   }
 
   /** The text of a file; null if it is none, or is not there. */
@@ -124,7 +133,7 @@ export class Inquiry {
 
   async #read(path: string): Promise<string | null> {
     try {
-      return (await this.place.files.readFile(path, { maxBytes: 4_000_000 })).text();
+      return (await this.place.files.readFile(path, { maxBytes: LARGEST })).text();
     } catch (error) {
       if (isReveilleError(error)) return null;
       throw error;

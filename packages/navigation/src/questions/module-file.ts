@@ -40,30 +40,32 @@ export async function importNames(inquiry: Inquiry, file: string): Promise<strin
     .slice(0, -(extensionOf(file).length + 1))
     .replace(/\.d$/, '');
   const folder = basename(dirname(file));
-  const isEntry = ENTRIES.includes(stem);
-  const own = isEntry ? (folder === '.' ? [] : [folder]) : [stem];
-  const packages =
-    isEntry || stem === 'package'
-      ? await packageNames(inquiry, file)
-      : await packageNames(inquiry, file, stem);
-  const relative = isEntry ? ["'.'", '".."', '"."', "'..'", './index', '../index'] : [];
-  return [...new Set([...own, ...packages, ...(await aliases(inquiry, file)), ...relative])].filter(
-    (name) => name !== '',
-  );
+  // A folder stands for its entry, and also for a file that its manifest names.
+  const manifest = (await inquiry.text(join(dirname(file), 'package.json'))) ?? '';
+  const byFolder = (ENTRIES.includes(stem) || manifest.includes(stem)) && folder !== '.' ? [folder] : [];
+  const byName = UNSPOKEN.includes(stem) ? ["'.'", '"."', "'..'", '".."', './index', '../index'] : [stem];
+  const packages = await packageNames(inquiry, file, stem);
+  return [...new Set([...byName, ...byFolder, ...packages, ...(await aliases(inquiry, file))])];
 }
 
-/** The packages above the file whose entry it may be. */
-async function packageNames(inquiry: Inquiry, file: string, stem?: string): Promise<string[]> {
+/** Entries that nobody writes: the folder is enough. */
+const UNSPOKEN = ['index', '__init__', 'mod'];
+
+/** The packages above whose entry it is or may be, and the names that their manifests give it (`#name`). */
+async function packageNames(inquiry: Inquiry, file: string, stem: string): Promise<string[]> {
   const manifests = await inquiry.named(['package.json']);
   const above = manifests.filter((path) => dirname(path) === '.' || file.startsWith(`${dirname(path)}/`));
   const found = await Promise.all(
     above.map(async (path) => ({ path, json: parsed(await inquiry.text(path)) })),
   );
   return found.flatMap(({ path, json }) => {
-    if (typeof json?.['name'] !== 'string') return [];
-    const text = JSON.stringify(json['exports'] ?? json['main'] ?? '');
-    // A package's entry need not be called index: then its manifest names it.
-    return stem === undefined || text.includes(stem) || dirname(path) === dirname(file) ? [json['name']] : [];
+    const named = JSON.stringify([json?.['exports'], json?.['main'], json?.['module'], json?.['types']]);
+    const isNamed = ENTRIES.includes(stem) || named.includes(stem) || dirname(path) === dirname(file);
+    const own = isNamed && typeof json?.['name'] === 'string' ? [json['name']] : [];
+    const internal = Object.entries(record(json?.['imports']))
+      .filter(([, target]) => JSON.stringify(target).includes(stem))
+      .map(([name]) => name.replace(/\/?\*.*$/, ''));
+    return [...own, ...internal];
   });
 }
 

@@ -46,7 +46,9 @@ async function byServer(inquiry: Inquiry, session: ServerSession, path: string):
     return { ...each, target };
   });
   session.settled = true;
+  const real = importers.filter(({ target }) => target === path);
   const incomplete = [
+    ...(real.length === 0 ? await usedElsewhere(session, path, exports) : []),
     ...notLoaded,
     ...exported.incomplete,
     ...(exported.found.length > MOST_EXPORTS
@@ -64,10 +66,7 @@ async function byServer(inquiry: Inquiry, session: ServerSession, path: string):
     path,
     exports,
     imports,
-    importers: await lines(
-      inquiry,
-      importers.filter(({ target }) => target === path),
-    ),
+    importers: await lines(inquiry, real),
     found: 'semantic',
     complete: incomplete.length === 0 && lost.length === 0,
     notes: [
@@ -85,6 +84,19 @@ async function byServer(inquiry: Inquiry, session: ServerSession, path: string):
             },
           ],
   };
+}
+
+/** Nobody seems to import it: if others use what it exports all the same, its importers write a name we do not know. */
+async function usedElsewhere(
+  session: ServerSession,
+  path: string,
+  exports: readonly ModuleExport[],
+): Promise<string[]> {
+  const own = exports.filter((each) => each.path === path).slice(0, 3);
+  const uses = (await inBatches(own, 3, (each) => session.references(each))).flat();
+  return inside(uses).some((use) => use.path !== path)
+    ? ['others use its exports, and how they import it was not found']
+    : [];
 }
 
 /** An import that leads nowhere matters only if it could mean this file. */

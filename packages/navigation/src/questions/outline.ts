@@ -8,8 +8,9 @@ import type { Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
 
 /** What a file defines. The parser knows that without the project; where it does not know the language, the server does. */
-export async function outline(inquiry: Inquiry, { path }: { readonly path: string }): Promise<Outline> {
-  const text = await textOf(inquiry, path);
+export async function outline(inquiry: Inquiry, ask: { readonly path: string }): Promise<Outline> {
+  const path = await inquiry.file(ask.path);
+  const text = (await inquiry.text(path)) ?? '';
   const parsed = await inquiry.syntax.definitions(path, text);
   if (parsed) {
     const entries = parsed
@@ -71,12 +72,12 @@ export async function typeOf(
   inquiry: Inquiry,
   ask: { readonly symbol: string; readonly file: string },
 ): Promise<TypeOf> {
-  await textOf(inquiry, ask.file);
-  const { spots, definitions, notes } = await anchorsIn(inquiry, ask.file, ask.symbol);
+  const file = await inquiry.file(ask.file);
+  const { spots, definitions, notes } = await anchorsIn(inquiry, file, ask.symbol);
   const [spot] = spots;
-  if (!spot) throw new ReveilleError('not_found', `${ask.symbol} is not in ${ask.file}.`);
-  const place = { path: ask.file, line: spot.line, column: spot.column };
-  return await inquiry.answer<TypeOf>(languageOf(ask.file), {
+  if (!spot) throw new ReveilleError('not_found', `${ask.symbol} is not in ${file}.`);
+  const place = { path: file, line: spot.line, column: spot.column };
+  return await inquiry.answer<TypeOf>(languageOf(file), {
     byText: async () => ({
       place,
       signature: definitions[0]?.signature ?? null,
@@ -88,16 +89,10 @@ export async function typeOf(
     }),
     byServer: async (session) => {
       await inquiry.bringUp(session);
-      await openFile(inquiry, session, ask.file);
+      await openFile(inquiry, session, file);
       const described = partsOfHover(await session.hover(place));
       const complete = described.signature !== null;
       return { place, ...described, found: 'semantic', complete, notes: [...notes], uncovered: [] };
     },
   });
-}
-
-async function textOf(inquiry: Inquiry, path: string): Promise<string> {
-  const text = await inquiry.text(path);
-  if (text !== null) return text;
-  throw new ReveilleError('not_found', `There is no text file ${JSON.stringify(path)} in the worktree.`);
 }

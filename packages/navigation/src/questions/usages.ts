@@ -12,12 +12,8 @@ export interface UsagesAsk {
   readonly file: string;
 }
 
-export async function usages(inquiry: Inquiry, ask: UsagesAsk): Promise<Usages> {
-  if ((await inquiry.text(ask.file)) === null)
-    throw new ReveilleError(
-      'not_found',
-      `There is no text file ${JSON.stringify(ask.file)} in the worktree.`,
-    );
+export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages> {
+  const ask = { symbol: asked.symbol, file: await inquiry.file(asked.file) };
   const anchors = await anchorsIn(inquiry, ask.file, ask.symbol);
   if (anchors.spots.length === 0)
     throw new ReveilleError(
@@ -53,7 +49,6 @@ async function usagesByServer(
   const check = await crossCheck(inquiry, session, {
     hits: look.hits,
     covered: new Set([...refs.keys(), ...defined]),
-    defined,
   });
   const lines = new Map(look.hits.map((hit) => [keyOf(hit), hit]));
   const shown = await inBatches([...refs.values()], 64, (place) => lineOf(inquiry, place, lines));

@@ -98,7 +98,7 @@ export function definitionsIn(root: Node): SyntaxDefinition[] {
     const named = nameOf(node, within);
     const kind = named && KINDS[node.type];
     if (kind) found.push(definition(node, named, { ...within, kind: kindIn(kind, within, node) }));
-    const inner = kind ? beneath(kind, named.text, within) : within;
+    const inner = kind ? beneath(kind, named.text, within) : implementing(node, within);
     for (const child of node.namedChildren) if (child) visit(child, insideOf(node, child, inner));
     if (node.type === 'enum_body') found.push(...plainMembers(node, around));
   };
@@ -128,6 +128,12 @@ function declarator(node: Node): Node | null {
     at = at.childForFieldName('declarator');
   }
   return null;
+}
+
+/** Rust's `impl` defines nothing itself; what is in it belongs to its type. */
+function implementing(node: Node, around: Around): Around {
+  if (node.type !== 'impl_item') return around;
+  return { ...around, container: node.childForFieldName('type')?.text ?? null, depth: around.depth + 1 };
 }
 
 const beneath = (kind: string, name: string, around: Around): Around => ({
