@@ -19,6 +19,7 @@ export const NAVIGATION_DEFAULTS: NavigationSettings = {
   budgetBytes: 3 * 2 ** 30,
   idleMs: 10 * 60_000,
   coldStarts: availableParallelism(),
+  startMs: 60_000,
   hangMs: 120_000,
   restMs: 5 * 60_000,
   watchMs: 500,

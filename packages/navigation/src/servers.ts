@@ -126,10 +126,12 @@ async function located(
   if (program === null) return { missing: `the language server for ${language}, ${name}, is not there` };
   const real = await realpath(program);
   // A script of Node is started with our own Node: the sandbox has it.
-  const argv = /\.[cm]?js$/.test(real) ? [process.execPath, real, ...args] : [program, ...args];
+  const argv = isScript(real) ? [process.execPath, real, ...args] : [program, ...args];
   const home = reads.map((path) => path.replace(/^~/, homedir()));
   const existing = await Promise.all(home.map(async (path) => ((await exists(path)) ? [path] : [])));
-  const folders = [await packageFolder(real), dirname(program)];
+  // What a command names by its full path it needs.
+  const named = await Promise.all(args.filter((arg) => arg.startsWith('/')).map(packageFolderOf));
+  const folders = [packageFolder(real), dirname(program), ...named.flat()];
   return {
     argv,
     reads: [...new Set([...folders, ...existing.flat()])],
@@ -140,7 +142,8 @@ async function located(
 }
 
 async function findProgram(name: string, { folders, path }: ServerSources): Promise<string | null> {
-  if (name.startsWith('/')) return (await exists(name, constants.X_OK)) ? name : null;
+  const mode = isScript(name) ? constants.R_OK : constants.X_OK;
+  if (name.startsWith('/')) return (await exists(name, mode)) ? name : null;
   for (const folder of [...folders, ...path.split(delimiter)]) {
     const file = join(folder, name);
     if (folder.startsWith('/') && (await exists(file, constants.X_OK))) return file;
@@ -148,12 +151,14 @@ async function findProgram(name: string, { folders, path }: ServerSources): Prom
   return null;
 }
 
-/** The package a script belongs to, or the folder a program is in. */
-async function packageFolder(file: string): Promise<string> {
-  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder))
-    if (await exists(join(folder, 'package.json'))) return folder;
-  return dirname(file);
-}
+const isScript = (file: string): boolean => /\.[cm]?js$/.test(file);
+
+const packageFolderOf = async (path: string): Promise<string[]> =>
+  (await exists(path)) ? [packageFolder(await realpath(path))] : [];
+
+/** The installed package a file belongs to, or the folder it is in. */
+const packageFolder = (file: string): string =>
+  /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? dirname(file);
 
 const exists = async (path: string, mode = constants.F_OK): Promise<boolean> =>
   await access(path, mode).then(

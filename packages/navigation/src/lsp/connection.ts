@@ -21,7 +21,8 @@ export interface ConnectOptions {
   readonly initializationOptions: unknown;
   /** What it is told when it asks for its settings, by section. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Within which it must answer: one that does not hangs. */
+  /** Within which it must begin, and later answer: one that does not hangs. */
+  readonly startMs: number;
   readonly hangMs: number;
   /** Called before it has answered anything: its process is there, and can be measured and ended. */
   readonly opened?: (connection: Connection) => void;
@@ -47,7 +48,7 @@ const CAPABILITIES = {
 export class Connection {
   readonly #process: ServerProcess;
   readonly #rpc: MessageConnection;
-  readonly #hangMs: number;
+  #hangMs: number;
   readonly #broken = Promise.withResolvers<never>();
   #why: string | null = null;
   #progress = 0;
@@ -65,6 +66,7 @@ export class Connection {
         capabilities: CAPABILITIES,
         initializationOptions: options.initializationOptions,
       });
+      connection.#hangMs = options.hangMs;
       connection.tell('initialized', {});
       connection.tell('workspace/didChangeConfiguration', { settings: options.settings });
       return connection;
@@ -74,9 +76,9 @@ export class Connection {
     }
   }
 
-  private constructor(process: ServerProcess, { root, settings, hangMs }: ConnectOptions) {
+  private constructor(process: ServerProcess, { root, settings, startMs }: ConnectOptions) {
     this.#process = process;
-    this.#hangMs = hangMs;
+    this.#hangMs = startMs;
     // Everybody who waits is told; nobody need be waiting.
     this.#broken.promise.catch(() => undefined);
     this.#rpc = createMessageConnection(

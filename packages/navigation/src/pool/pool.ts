@@ -13,7 +13,8 @@ export interface PoolSettings {
   readonly idleMs: number;
   /** Servers that load their project at once. */
   readonly coldStarts: number;
-  /** A server that does not answer for so long hangs. */
+  /** A server that does not begin within this time, or does not answer for so long later, hangs. */
+  readonly startMs: number;
   readonly hangMs: number;
   /** After so many failures in a row a server is left alone for this time. */
   readonly restMs: number;
@@ -48,6 +49,8 @@ export interface PoolFigures {
   readonly started: number;
   readonly evicted: number;
   readonly failed: number;
+  /** The first process of each server. */
+  readonly pids: readonly number[];
 }
 
 const FAILURES = 3;
@@ -92,7 +95,8 @@ export class ServerPool implements AsyncDisposable {
   }
 
   get figures(): PoolFigures {
-    return { servers: this.#entries.size, bytes: this.#used(), ...this.#figures };
+    const pids = [...this.#entries.values()].flatMap(({ connection }) => (connection ? [connection.pid] : []));
+    return { servers: this.#entries.size, bytes: this.#used(), pids, ...this.#figures };
   }
 
   isWarm(root: string, language: Language): boolean {
@@ -242,12 +246,13 @@ export class ServerPool implements AsyncDisposable {
         `its sandbox cannot be made: ${error instanceof Error ? error.message : String(error)}`,
       );
     });
-    const { hangMs } = this.#settings;
+    const { startMs, hangMs } = this.#settings;
     const connection = await Connection.open({
       root,
       launched,
       initializationOptions,
       settings,
+      startMs,
       hangMs,
       opened,
     });
