@@ -6,6 +6,7 @@ export * from './http/index.ts';
 export * from './ids.ts';
 export * from './json-schema.ts';
 export * from './message.ts';
+export * from './navigation.ts';
 export * from './orchestrator.ts';
 export * from './parse.ts';
 export * from './plan.ts';

@@ -1,4 +1,5 @@
 import type { Message } from './message.ts';
+import type { ToolNavigation } from './navigation.ts';
 import type { Caller, Orchestrator } from './orchestrator.ts';
 
 /**
@@ -136,6 +137,20 @@ export interface ToolOutputs {
   read(owner: string, token: string): string | null;
 }
 
+/** How often a run looked things up, and how (NAV3). */
+export interface LookupCounts {
+  readonly navigation: number;
+  /** Of those, answered from text. */
+  readonly fromText: number;
+  readonly search: number;
+}
+
+/** Counts for one run. What is counted is shown in its report. */
+export interface ToolLookups {
+  add(kind: keyof LookupCounts): void;
+  counts(): LookupCounts;
+}
+
 /** What one caller has of the world, whichever connection it uses. */
 export interface CallerWorld {
   readonly caller: Caller;
@@ -144,6 +159,10 @@ export interface CallerWorld {
   readonly grants: ToolGrants | null;
   /** Null: it has no files here. */
   readonly workspace: ToolWorkspace | null;
+  /** Where symbols are in its files; absent or null: there is none here. */
+  readonly navigation?: ToolNavigation | null;
+  /** Absent: nobody counts. */
+  readonly lookups?: ToolLookups;
   readonly agents: ToolAgents;
   readonly skills: ToolSkills;
   /** The repository its plans are about. */

@@ -2,6 +2,13 @@ import type { Tool } from './tool.ts';
 import { listAgents, listSpecialists } from './tools/agents.ts';
 import { runCommand, runTests } from './tools/commands.ts';
 import { createFile, deleteFile, editFile, listDirectory, readFile } from './tools/files.ts';
+import {
+  documentOutline,
+  exploreModule,
+  findUsages,
+  navigateToSymbol,
+  typeOfSymbol,
+} from './tools/navigation.ts';
 import { addPlanTask, pausePlan, resumePlan, savePlan, startPlan } from './tools/plans.ts';
 import { readMore } from './tools/read-more.ts';
 import { notifyParent, subtaskComplete } from './tools/report.ts';
@@ -45,6 +52,11 @@ export const TOOLS: readonly Tool[] = [
   editFile,
   deleteFile,
   listDirectory,
+  navigateToSymbol,
+  findUsages,
+  exploreModule,
+  documentOutline,
+  typeOfSymbol,
   searchText,
   runCommand,
   runTests,

@@ -2,7 +2,7 @@ import { ReveilleError, nearest, type CallerWorld } from '@reveille/protocol';
 import { TOOLS } from './catalogue.ts';
 import type { Tool } from './tool.ts';
 
-type Who = Pick<CallerWorld, 'caller' | 'grants' | 'workspace'>;
+type Who = Pick<CallerWorld, 'caller' | 'grants' | 'workspace' | 'navigation'>;
 
 /**
  * The tools of a caller: exactly what its definition allows, and what every worker needs (AGT4). `*` does not hold the
@@ -12,9 +12,10 @@ export function toolsFor(world: Who): readonly Tool[] {
   return TOOLS.filter((tool) => isFor(tool, world));
 }
 
-function isFor(tool: Tool, { caller, grants, workspace }: Who): boolean {
+function isFor(tool: Tool, { caller, grants, workspace, navigation }: Who): boolean {
   if (!tool.callers.includes(caller.kind)) return false;
-  if (tool.needs === 'workspace' && workspace === null) return false;
+  if (tool.needs !== null && workspace === null) return false;
+  if (tool.needs === 'navigation' && !navigation) return false;
   if (grants === null || tool.always.includes(caller.kind)) return true;
   const named = (patterns: readonly string[]): boolean =>
     patterns.some((pattern) => matches(pattern, tool.name));

@@ -53,7 +53,7 @@ export interface Tool {
   /** Who has it whatever its definition says (AGT4). */
   readonly always: readonly CallerKind[];
   /** What of the world it cannot do without. */
-  readonly needs: 'workspace' | null;
+  readonly needs: 'workspace' | 'navigation' | null;
   readonly run: (input: unknown, world: RunWorld) => Promise<ToolOutput>;
 }
 
@@ -67,7 +67,7 @@ interface Definition<I extends z.ZodObject, O extends z.ZodObject> {
   readonly annotations: Annotations;
   readonly callers?: readonly CallerKind[];
   readonly always?: readonly CallerKind[];
-  readonly needs?: 'workspace';
+  readonly needs?: 'workspace' | 'navigation';
   run(input: z.output<I>, world: RunWorld): Promise<ToolOutput<z.input<O>>>;
 }
 

@@ -2,7 +2,7 @@ import { ReveilleError } from '@reveille/protocol';
 import { z } from 'zod';
 import type { FileHits } from '../search/find-lines.ts';
 import { Search } from '../search/search.ts';
-import { LOOKS, WORKERS, defineTool } from '../tool.ts';
+import { LOOKS, WORKERS, defineTool, type RunWorld } from '../tool.ts';
 import { filesOf } from './files.ts';
 
 const Found = z.object({ path: z.string(), line: z.number().nullable(), text: z.string() });
@@ -12,7 +12,7 @@ export const searchText = defineTool({
   title: 'Search in files',
   description: [
     'Finds lines that contain `pattern` in the text files of your worktree: the words as they are, or with `regex` a JavaScript regular expression, matched line by line. `glob` narrows the files ("*.ts", "src/**/*.test.ts"). Without `pattern` it lists the files that fit.',
-    'To find where a symbol is defined or used, a navigation tool is more exact, if you have one. Folders such as node_modules and binary or very large files are left out.',
+    'For a symbol use navigation first: navigate_to_symbol finds its definition, find_usages everything that uses it and nothing else; words find comments, strings and other symbols of the name too. Folders such as node_modules and binary or very large files are left out.',
     'Example: {"pattern":"new Worker\\\\(","regex":true,"glob":"src/**/*.ts"}',
   ],
   input: z.strictObject({
@@ -60,10 +60,27 @@ export const searchText = defineTool({
     );
     const note = why === null ? `${matches.length} found` : `${matches.length} found, not complete: ${why}`;
     const left = skipped > 0 ? `, ${skipped} left out as binary or too large` : '';
-    const text = [...found.map(fileText), `[${note}; ${searched} files looked into${left}]`].join('\n');
+    world.lookups?.add('search');
+    const lines = [...found.map(fileText), `[${note}; ${searched} files looked into${left}]`];
+    const text = [...lines, ...betterTool(input, world)].join('\n');
     return { structured: { matches, complete: why === null, why, searched, skipped }, text };
   },
 });
+
+/** A search for what looks like a symbol is told of the tool that knows symbols, if its caller has it. */
+function betterTool(
+  { pattern, regex }: { pattern?: string | undefined; regex: boolean },
+  { has }: RunWorld,
+): string[] {
+  const name = regex ? /^\\b([\p{L}_$][\p{L}\p{N}_$]*)\\b$/u.exec(pattern ?? '')?.[1] : pattern;
+  if (name === undefined || !SYMBOL.test(name) || !has('navigate_to_symbol')) return [];
+  return [
+    `[${name} looks like a symbol: navigate_to_symbol {"symbolName":"${name}"} finds its definition, find_usages its uses, without other things of that name]`,
+  ];
+}
+
+/** One name that is no plain word: with a capital inside, an underscore, a digit or a dollar; or a word and a call. */
+const SYMBOL = /^(?=.*(?:\p{Ll}\p{Lu}|[_$\d])|\p{Lu}\p{L}*\p{Ll})[\p{L}_$][\p{L}\p{N}_$]{2,80}$/u;
 
 function fileText({ path, hits }: FileHits): string {
   if (hits.length === 0) return path;

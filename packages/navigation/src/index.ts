@@ -1,0 +1,7 @@
+export {
+  Navigation,
+  NAVIGATION_DEFAULTS,
+  type NavigationOptions,
+  type NavigationSettings,
+} from './navigation.ts';
+export type { Launch, LaunchOptions, Launched, Place } from './place.ts';

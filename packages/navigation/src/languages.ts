@@ -1,0 +1,74 @@
+/** How a language is known: by its files, its grammar, and what makes a project of it. */
+export interface Language {
+  readonly name: string;
+  /** Extension without the dot → the id that the protocol has for it. */
+  readonly extensions: Readonly<Record<string, string>>;
+  /** Extension → grammar, for outlines and for telling code from comments. */
+  readonly grammar: (extension: string) => string | null;
+  /** Files that begin a project: one file beneath each must be open before a server knows all of them. */
+  readonly projectFiles: readonly string[];
+  /** Without a project file the server knows only what is open: then every file with a hit is opened. */
+  readonly opensAll: boolean;
+  /** It answers only about files that are open. */
+  readonly opensAsked: boolean;
+  /** Folders that compilers write: what is found there is looked at last. */
+  readonly madeFolders: readonly string[];
+}
+
+const only = (grammar: string) => () => grammar;
+const same = (id: string, ...extensions: string[]): Record<string, string> =>
+  Object.fromEntries(extensions.map((extension) => [extension, id]));
+
+const MADE = ['dist', 'build', 'out', 'target', 'coverage'];
+
+const define = (name: string, language: Partial<Language> & Pick<Language, 'extensions' | 'grammar'>) => ({
+  name,
+  projectFiles: [],
+  opensAll: false,
+  opensAsked: true,
+  madeFolders: MADE,
+  ...language,
+});
+
+export const LANGUAGES: readonly Language[] = [
+  define('typescript', {
+    extensions: {
+      ...same('typescript', 'ts', 'mts', 'cts'),
+      ...same('javascript', 'js', 'mjs', 'cjs'),
+      tsx: 'typescriptreact',
+      jsx: 'javascriptreact',
+    },
+    grammar: (extension) => (/x$/.test(extension) ? 'tsx' : /ts$/.test(extension) ? 'typescript' : 'tsx'),
+    projectFiles: ['tsconfig.json', 'jsconfig.json'],
+    opensAll: true,
+    opensAsked: false,
+  }),
+  define('python', { extensions: same('python', 'py', 'pyi'), grammar: only('python') }),
+  define('go', { extensions: same('go', 'go'), grammar: only('go'), projectFiles: ['go.mod'] }),
+  define('rust', { extensions: same('rust', 'rs'), grammar: only('rust'), projectFiles: ['Cargo.toml'] }),
+  define('cpp', {
+    extensions: { ...same('c', 'c', 'h'), ...same('cpp', 'cc', 'cpp', 'cxx', 'hh', 'hpp', 'hxx') },
+    grammar: only('cpp'),
+    projectFiles: ['compile_commands.json'],
+  }),
+  define('java', {
+    extensions: same('java', 'java'),
+    grammar: only('java'),
+    projectFiles: ['pom.xml', 'build.gradle', 'build.gradle.kts'],
+  }),
+  define('csharp', { extensions: same('csharp', 'cs'), grammar: only('c-sharp') }),
+  define('php', { extensions: same('php', 'php'), grammar: only('php'), projectFiles: ['composer.json'] }),
+  define('ruby', { extensions: same('ruby', 'rb'), grammar: only('ruby'), projectFiles: ['Gemfile'] }),
+  define('bash', { extensions: same('shellscript', 'sh', 'bash'), grammar: only('bash') }),
+];
+
+export const extensionOf = (path: string): string => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+
+export function languageOf(path: string): Language | null {
+  const extension = extensionOf(path);
+  return LANGUAGES.find(({ extensions }) => extension in extensions) ?? null;
+}
+
+/** What compilers and tools wrote, by the name of its folder. */
+export const isMade = (path: string, { madeFolders }: Language): boolean =>
+  path.split('/').some((name) => madeFolders.includes(name)) || /\.min\.\w+$/.test(path);

@@ -1,0 +1,168 @@
+import { pathToFileURL } from 'node:url';
+import {
+  StreamMessageReader,
+  StreamMessageWriter,
+  createMessageConnection,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
+import type { z } from 'zod';
+import { startProcess, type ServerProcess } from './process.ts';
+import type { Launched } from '../place.ts';
+import { Initialized } from './shapes.ts';
+
+/** Why a server cannot be used any more. It is replaced; the question it had is answered from text. */
+export class ServerBroken extends Error {
+  override readonly name = 'ServerBroken';
+}
+
+export interface ConnectOptions {
+  readonly root: string;
+  readonly launched: Launched;
+  readonly initializationOptions: unknown;
+  /** What it is told when it asks for its settings, by section. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Within which it must begin, and later answer: one that does not hangs. */
+  readonly startMs: number;
+  readonly hangMs: number;
+  /** Called before it has answered anything: its process is there, and can be measured and ended. */
+  readonly opened?: (connection: Connection) => void;
+}
+
+const CAPABILITIES = {
+  workspace: {
+    didChangeWatchedFiles: { dynamicRegistration: true, relativePatternSupport: true },
+    configuration: true,
+    workspaceFolders: true,
+    symbol: {},
+  },
+  textDocument: {
+    definition: { linkSupport: true },
+    references: {},
+    documentSymbol: { hierarchicalDocumentSymbolSupport: true },
+    hover: { contentFormat: ['markdown', 'plaintext'] },
+  },
+  window: { workDoneProgress: true },
+};
+
+/** One server that is spoken with. Whatever goes wrong with it breaks it for good, once. */
+export class Connection {
+  readonly #process: ServerProcess;
+  readonly #rpc: MessageConnection;
+  #hangMs: number;
+  readonly #broken = Promise.withResolvers<never>();
+  #why: string | null = null;
+  #progress = 0;
+
+  static async open(options: ConnectOptions): Promise<Connection> {
+    const connection = new Connection(await startProcess(options.launched), options);
+    options.opened?.(connection);
+    try {
+      const uri = pathToFileURL(options.root).href;
+      await connection.ask('initialize', Initialized, {
+        processId: options.launched.seesUs ? process.pid : null,
+        clientInfo: { name: 'reveille' },
+        rootUri: uri,
+        workspaceFolders: [{ uri, name: 'root' }],
+        capabilities: CAPABILITIES,
+        initializationOptions: options.initializationOptions,
+      });
+      connection.#hangMs = options.hangMs;
+      connection.tell('initialized', {});
+      connection.tell('workspace/didChangeConfiguration', { settings: options.settings });
+      return connection;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  private constructor(process: ServerProcess, { root, settings, startMs }: ConnectOptions) {
+    this.#process = process;
+    this.#hangMs = startMs;
+    // Everybody who waits is told; nobody need be waiting.
+    this.#broken.promise.catch(() => undefined);
+    this.#rpc = createMessageConnection(
+      new StreamMessageReader(process.stdout),
+      new StreamMessageWriter(process.stdin),
+    );
+    this.#rpc.onError(([error]) => this.#break(`it does not speak the protocol: ${error.message}`));
+    this.#rpc.onClose(() => void process.ended.then((how) => this.#break(how)));
+    void process.ended.then((how) => this.#break(how));
+    this.#serve(root, settings);
+    this.#rpc.listen();
+  }
+
+  /** Null: it can be asked. */
+  get broken(): string | null {
+    return this.#why;
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** It says that it is at work on something. */
+  get busy(): boolean {
+    return this.#progress > 0;
+  }
+
+  async ask<T>(method: string, shape: z.ZodType<T>, params: object): Promise<T> {
+    if (this.#why !== null) throw new ServerBroken(this.#why);
+    const hang = setTimeout(
+      () => this.#break(`it did not answer ${method} within ${this.#hangMs} ms`),
+      this.#hangMs,
+    );
+    try {
+      const answer: unknown = await Promise.race([
+        this.#rpc.sendRequest(method, params),
+        this.#broken.promise,
+      ]);
+      const parsed = shape.safeParse(answer ?? null);
+      if (parsed.success) return parsed.data;
+      this.#break(`its answer to ${method} makes no sense`);
+      throw new ServerBroken(this.#why ?? '');
+    } finally {
+      clearTimeout(hang);
+    }
+  }
+
+  tell(method: string, params: object): void {
+    if (this.#why !== null) return;
+    this.#rpc.sendNotification(method, params).catch(() => this.#break('it does not listen'));
+  }
+
+  /** Ends it at once: a server of a tree that is only read has nothing to save. */
+  close(why = 'it was ended'): void {
+    this.#break(why);
+  }
+
+  /** When its process is gone. */
+  get ended(): Promise<string> {
+    return this.#process.ended;
+  }
+
+  #break(why: string): void {
+    if (this.#why !== null) return;
+    this.#why = why;
+    this.#broken.reject(new ServerBroken(why));
+    this.#rpc.dispose();
+    this.#process.kill();
+  }
+
+  /** What servers ask of an editor. Nothing is applied, shown or run. */
+  #serve(root: string, settings: Readonly<Record<string, unknown>>): void {
+    const rpc = this.#rpc;
+    rpc.onRequest('workspace/configuration', ({ items = [] }: { items?: { section?: string }[] }) =>
+      items.map(({ section }) => (section === undefined ? settings : (settings[section] ?? null))),
+    );
+    rpc.onRequest('workspace/workspaceFolders', () => [{ uri: pathToFileURL(root).href, name: 'root' }]);
+    rpc.onRequest('workspace/applyEdit', () => ({ applied: false }));
+    rpc.onRequest(() => null);
+    rpc.onNotification('$/progress', ({ value }: { value?: { kind?: string } }) => {
+      if (value?.kind === 'begin') this.#progress += 1;
+      if (value?.kind === 'end') this.#progress = Math.max(0, this.#progress - 1);
+    });
+    rpc.onUnhandledProgress(() => undefined);
+    rpc.onNotification(() => undefined);
+  }
+}

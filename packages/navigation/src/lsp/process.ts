@@ -1,0 +1,73 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import type { Readable, Writable } from 'node:stream';
+import type { Launched } from '../place.ts';
+
+/** A server's process, and everything it starts. It dies with us, also when we are killed. */
+export interface ServerProcess {
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** When it has ended, however: the last it said on its error output, and how it ended. */
+  readonly ended: Promise<string>;
+  kill(): void;
+}
+
+const SETPRIV = '/usr/bin/setpriv';
+
+export async function startProcess(launched: Launched): Promise<ServerProcess> {
+  const { argv, env, cwd, seesUs, dispose } = launched;
+  // A sandbox dies with its parent. Without one the system is asked to see to it where it can; the end of its input
+  // tells the server everywhere else.
+  const bound = seesUs && (await isProgram(SETPRIV)) ? [SETPRIV, '--pdeathsig', 'KILL', ...argv] : argv;
+  const [program = '', ...args] = bound;
+  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(program, args, {
+    cwd,
+    env: { ...env },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const said = lastWords(child.stderr);
+  // A server that is gone does not read any more.
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<string>((resolve) => {
+    child.on('error', (error) => resolve(`it could not be started: ${error.message}`));
+    child.on('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}${said()}`));
+  });
+  void ended.then(dispose);
+  return {
+    pid: child.pid ?? 0,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    ended,
+    kill: () => killAll(child),
+  };
+}
+
+function killAll(child: ChildProcessByStdio<Writable, Readable, Readable>): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    child.kill('SIGKILL');
+  }
+}
+
+const isProgram = async (path: string): Promise<boolean> =>
+  process.platform === 'linux' &&
+  (await access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  ));
+
+function lastWords(stream: Readable): () => string {
+  let text = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    text = `${text}${chunk}`.slice(-500);
+  });
+  return () => {
+    const last = text.trim().split('\n').at(-1)?.trim();
+    return last ? `: ${last}` : '';
+  };
+}

@@ -1,0 +1,185 @@
+import { relative, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { z } from 'zod';
+import { extensionOf, type Language } from '../languages.ts';
+import type { Changes } from '../text/trees.ts';
+import { ServerBroken, type Connection } from './connection.ts';
+import {
+  Hover,
+  Locations,
+  Symbols,
+  WorkspaceSymbols,
+  type FoundLocation,
+  type TreeSymbol,
+} from './shapes.ts';
+
+/** A place that a server named. Lines and columns from 1. */
+export interface ServerPlace {
+  /** From the root; null: outside. */
+  readonly path: string | null;
+  /** As it was named, for places outside. */
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Spot {
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+const MOST_OPEN = 400;
+
+/** The questions that are asked of one server about one tree, and what it has been told of it. */
+export class ServerSession {
+  readonly language: Language;
+  readonly root: string;
+  /** The version of the tree that it knows. */
+  version: number | null = null;
+  /** It has answered before, and nothing has changed since that could make its next answer partial. */
+  settled = false;
+  readonly #connection: Connection;
+  /** What is open, with its version in the protocol. */
+  readonly #open = new Map<string, number>();
+
+  constructor(connection: Connection, options: { readonly language: Language; readonly root: string }) {
+    this.#connection = connection;
+    this.language = options.language;
+    this.root = options.root;
+  }
+
+  isOpen(path: string): boolean {
+    return this.#open.has(path);
+  }
+
+  /** It says that it is still loading something. */
+  get busy(): boolean {
+    return this.#connection.busy;
+  }
+
+  get isFull(): boolean {
+    return this.#open.size >= MOST_OPEN;
+  }
+
+  /** Shows it a file: it loads the project the file is in. */
+  open(path: string, text: string): void {
+    if (this.#open.has(path) || this.isFull) return;
+    this.#open.set(path, 1);
+    this.settled = false;
+    this.#connection.tell('textDocument/didOpen', {
+      textDocument: { uri: this.#uri(path), languageId: this.#languageId(path), version: 1, text },
+    });
+  }
+
+  /** Tells it what changed on disk, before it is asked again. What is open it must be told in full. */
+  async tell(changes: Changes, read: (path: string) => Promise<string | null>): Promise<void> {
+    const events = [
+      ...changes.created.map((path) => ({ uri: this.#uri(path), type: 1 })),
+      ...changes.changed.map((path) => ({ uri: this.#uri(path), type: 2 })),
+      ...changes.deleted.map((path) => ({ uri: this.#uri(path), type: 3 })),
+    ];
+    if (events.length === 0) return;
+    this.settled = false;
+    for (const path of [...changes.created, ...changes.changed, ...changes.deleted]) {
+      const version = this.#open.get(path);
+      if (version !== undefined) await this.#refresh(path, version, read);
+    }
+    this.#connection.tell('workspace/didChangeWatchedFiles', { changes: events });
+  }
+
+  async definition(spot: Spot): Promise<ServerPlace[]> {
+    return await this.#places('textDocument/definition', spot, {});
+  }
+
+  async references(spot: Spot): Promise<ServerPlace[]> {
+    return await this.#places('textDocument/references', spot, { context: { includeDeclaration: true } });
+  }
+
+  /** What it shows on a name: its signature and documentation. */
+  async hover(spot: Spot): Promise<string | null> {
+    return await this.#ask('textDocument/hover', Hover, this.#at(spot));
+  }
+
+  async symbols(path: string): Promise<readonly TreeSymbol[]> {
+    const params = { textDocument: { uri: this.#uri(path) } };
+    const found = await this.#ask('textDocument/documentSymbol', Symbols, params);
+    return (found ?? []).flatMap((symbol) => {
+      if ('selectionRange' in symbol) return [symbol];
+      const { range } = symbol.location;
+      return range ? [{ name: symbol.name, kind: symbol.kind, range, selectionRange: range }] : [];
+    });
+  }
+
+  /** Definitions of exactly this name, anywhere in the projects it has loaded. */
+  async named(name: string): Promise<ServerPlace[]> {
+    const found = await this.#ask('workspace/symbol', WorkspaceSymbols, { query: name });
+    return (found ?? [])
+      .filter((symbol) => symbol.name === name)
+      .flatMap(({ location: { uri, range } }) => (range ? this.#place({ uri, range }) : []));
+  }
+
+  async #places(method: string, spot: Spot, more: object): Promise<ServerPlace[]> {
+    const found = await this.#ask(method, Locations, { ...this.#at(spot), ...more });
+    return (found ?? []).flatMap((location) => this.#place(location));
+  }
+
+  /** A question that a server refuses (a file it cannot place) is one without an answer. A broken server is not. */
+  async #ask<T>(method: string, shape: z.ZodType<T>, params: object): Promise<T | null> {
+    try {
+      return await this.#connection.ask(method, shape, params);
+    } catch (error) {
+      if (error instanceof ServerBroken || this.#connection.broken !== null)
+        throw new ServerBroken(this.#connection.broken ?? String(error));
+      return null;
+    }
+  }
+
+  async #refresh(
+    path: string,
+    version: number,
+    read: (path: string) => Promise<string | null>,
+  ): Promise<void> {
+    const text = await read(path);
+    const uri = this.#uri(path);
+    if (text === null) {
+      this.#open.delete(path);
+      this.#connection.tell('textDocument/didClose', { textDocument: { uri } });
+      return;
+    }
+    this.#open.set(path, version + 1);
+    this.#connection.tell('textDocument/didChange', {
+      textDocument: { uri, version: version + 1 },
+      contentChanges: [{ text }],
+    });
+  }
+
+  #at({ path, line, column }: Spot): object {
+    return {
+      textDocument: { uri: this.#uri(path) },
+      position: { line: line - 1, character: column - 1 },
+    };
+  }
+
+  #place({ uri, range }: Pick<FoundLocation, 'uri' | 'range'>): ServerPlace[] {
+    if (!URL.canParse(uri) || !uri.startsWith('file:///'))
+      return [{ path: null, file: uri, ...from1(range.start) }];
+    const file = fileURLToPath(uri);
+    const path = relative(this.root, file).split(sep).join('/');
+    const inside = path !== '' && !path.startsWith('../') && !path.startsWith('/');
+    return [{ path: inside ? path : null, file, ...from1(range.start) }];
+  }
+
+  #uri(path: string): string {
+    return pathToFileURL(`${this.root}/${path}`).href;
+  }
+
+  #languageId(path: string): string {
+    return this.language.extensions[extensionOf(path)] ?? this.language.name;
+  }
+}
+
+const from1 = ({ line, character }: { line: number; character: number }) => ({
+  line: line + 1,
+  column: character + 1,
+});

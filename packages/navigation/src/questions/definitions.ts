@@ -1,0 +1,318 @@
+import type { Definitions, FoundDefinition } from '@reveille/protocol';
+import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
+import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
+import type { Look, TextHit } from '../text/trees.ts';
+import { anchorsIn } from './anchors.ts';
+import { describe, describeOutside } from './describe.ts';
+import { hitsOf, inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { openFile, openProjects } from './projects.ts';
+
+export interface DefinitionsAsk {
+  readonly symbol: string;
+  readonly from?: string;
+}
+
+/** Files that are parsed for one name, those whose lines look like definitions first. */
+const MOST_PARSED = 200;
+const MOST_SHOWN = 40;
+
+export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Promise<Definitions> {
+  const { name } = splitSymbol(asked.symbol);
+  const ask = asked.from === undefined ? asked : { ...asked, from: await inquiry.file(asked.from) };
+  const language = ask.from === undefined ? await mainLanguage(inquiry, name) : languageOf(ask.from);
+  return await inquiry.answer(language, {
+    byText: async () => await byText(inquiry, ask),
+    byServer: async (session) => {
+      const look = await inquiry.bringUp(session, name);
+      return ask.from === undefined
+        ? await byServer(inquiry, session, { ask, look })
+        : await fromFile(inquiry, session, { ask: { ...ask, from: ask.from }, look });
+    },
+  });
+}
+
+/** The language in which the name stands most often. */
+async function mainLanguage(inquiry: Inquiry, name: string): Promise<Language | null> {
+  const { hits } = await inquiry.look(name);
+  const counts = LANGUAGES.map((language) => ({ language, count: hitsOf(hits, language).length }));
+  const [most] = counts.toSorted((a, b) => b.count - a.count);
+  return most && most.count > 0 ? most.language : null;
+}
+
+/** Through the imports of a file: what the name means there. */
+async function fromFile(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { ask, look }: { readonly ask: DefinitionsAsk & { readonly from: string }; readonly look: Look },
+): Promise<Definitions> {
+  const { name, container } = splitSymbol(ask.symbol);
+  await openFile(inquiry, session, ask.from);
+  // `Class.method` is found in the class: what the class is, its file says.
+  const asked = container ?? name;
+  const anchors = await anchorsIn(inquiry, ask.from, asked);
+  const spots = anchors.spots.map(({ line, column }) => ({ path: ask.from, line, column }));
+  const places = await followed(inquiry, session, await resolve(session, spots));
+  if (places.length === 0) {
+    const everywhere = await byServer(inquiry, session, { ask, look });
+    const why = anchors.spots.length === 0 ? 'is not used in' : 'could not be resolved from';
+    return {
+      ...everywhere,
+      notes: [`${asked} ${why} ${ask.from}; these are all definitions of the name`, ...everywhere.notes],
+    };
+  }
+  const found = container === null ? places : await members(inquiry, places, { name, container });
+  if (found.length === 0) {
+    const everywhere = await byServer(inquiry, session, { ask, look });
+    return {
+      ...everywhere,
+      notes: [`${container ?? ''} has no member ${name} of its own`, ...everywhere.notes],
+    };
+  }
+  session.settled = true;
+  // What leads to the import itself leads nowhere.
+  const here = inside(found).filter(({ path }) => path === ask.from);
+  const lines = await Promise.all(here.map(({ path, line }) => inquiry.lineAt(path, line)));
+  const broken = lines.filter((line) =>
+    /^\s*(?:import|from)\b|^\s*export\b.*\bfrom\b|\brequire\(/.test(line),
+  );
+  return {
+    definitions: await shown(inquiry, session, { places: found, name }),
+    found: 'semantic',
+    complete: broken.length === 0,
+    notes:
+      broken.length === 0
+        ? anchors.notes
+        : ['an import could not be followed: its package is not installed, or its path is wrong'],
+    uncovered: [],
+  };
+}
+
+/**
+ * To what is really defined: from a name that only passes another on (`module.exports = { name }`) one step further, and from
+ * a constructor to its class if that is there too.
+ */
+async function followed(
+  inquiry: Inquiry,
+  session: ServerSession,
+  places: readonly ServerPlace[],
+): Promise<ServerPlace[]> {
+  const all = await inBatches(places, 4, async (place): Promise<ServerPlace[]> => {
+    const { path, line, column } = place;
+    if (path === null || (await isDefined(inquiry, path, place))) return [place];
+    const further = await resolve(session, [{ path, line, column }]);
+    return further.length > 0 ? further : [place];
+  });
+  const unique = [
+    ...new Map(all.flat().map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values(),
+  ];
+  const lines = await Promise.all(
+    unique.map(({ path, line }) => (path === null ? '' : inquiry.lineAt(path, line))),
+  );
+  const plain = unique.filter(
+    ({ column }, i) => !/^(?:constructor|__init__)\b/.test(lines[i]?.slice(column - 1) ?? ''),
+  );
+  return plain.length > 0 ? plain : unique;
+}
+
+async function isDefined(inquiry: Inquiry, path: string, { line, column }: ServerPlace): Promise<boolean> {
+  const all = await inquiry.syntax.definitions(path, (await inquiry.text(path)) ?? '');
+  return all === null || all.some((each) => each.line === line && each.column === column);
+}
+
+async function resolve(session: ServerSession, spots: readonly Spot[]): Promise<ServerPlace[]> {
+  const found = (await inBatches(spots, 8, (spot) => session.definition(spot))).flat();
+  return [...new Map(found.map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values()];
+}
+
+async function members(
+  inquiry: Inquiry,
+  places: readonly ServerPlace[],
+  { name, container }: { readonly name: string; readonly container: string },
+): Promise<ServerPlace[]> {
+  const files = [...new Set(inside(places).map(({ path }) => path))];
+  const found = await inBatches(files, 4, async (path) => {
+    const all = (await inquiry.syntax.definitions(path, (await inquiry.text(path)) ?? '')) ?? [];
+    const owners = new Set(
+      all
+        .filter((each) => places.some((place) => place.path === path && place.line === each.line))
+        .map((each) => each.name),
+    );
+    return all
+      .filter(
+        (each) =>
+          each.name === name &&
+          each.container !== null &&
+          (each.container === container || owners.has(each.container)),
+      )
+      .map(({ line, column }): ServerPlace => ({ path, file: path, line, column }));
+  });
+  return found.flat();
+}
+
+/** All definitions of a name: those the parser finds where the name stands, and those the server lists. */
+async function byServer(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { ask, look }: { readonly ask: DefinitionsAsk; readonly look: Look },
+): Promise<Definitions> {
+  const { name, container } = splitSymbol(ask.symbol);
+  const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: null });
+  const parsed = await parsedDefinitions(inquiry, {
+    hits: hitsOf(look.hits, session.language),
+    name,
+    container,
+  });
+  const isLocal = new Set(parsed.locals.map(keyOf));
+  const listed = container === null ? inside(await session.named(name)) : [];
+  const others = listed.filter((each) => !isLocal.has(keyOf(each)));
+  // A name under which something is passed on is listed as well: it is followed to what it stands for.
+  const really = inside(await followed(inquiry, session, others));
+  const first = [...new Map([...parsed.found, ...really].map((each) => [keyOf(each), each])).values()];
+  const merged =
+    first.length > 0 ? first : await byUses(inquiry, session, hitsOf(look.hits, session.language));
+  const isAlias = parsed.found.length === 0 && merged.length > 0;
+  session.settled = true;
+  const other = await inOtherLanguages(inquiry, { look, name, container, language: session.language });
+  const incomplete = [...notLoaded, ...parsed.incomplete, ...(look.why === null ? [] : [look.why])];
+  const described = await shown(inquiry, session, { places: merged, name });
+  const alias = isAlias
+    ? [`${name} is another name for this, or not defined in a way that can be parsed`]
+    : [];
+  const more =
+    merged.length > MOST_SHOWN
+      ? [`only ${MOST_SHOWN} of ${merged.length} are shown; give fromFile, or Container.${name}`]
+      : [];
+  return {
+    definitions: [...described, ...other],
+    found: 'semantic',
+    complete: incomplete.length === 0 && more.length === 0,
+    notes: [
+      ...alias,
+      ...(other.length > 0 ? ['definitions in other languages were found by text'] : []),
+      ...more,
+      ...incomplete,
+    ],
+    uncovered: [],
+  };
+}
+
+/** Nothing defines the name: what do its uses lead to? */
+async function byUses(
+  inquiry: Inquiry,
+  session: ServerSession,
+  hits: readonly TextHit[],
+): Promise<ServerPlace[]> {
+  const perFile = [...Map.groupBy(hits, ({ path }) => path).values()]
+    .flatMap((within) => within.slice(0, 3))
+    .slice(0, 30);
+  if (session.language.opensAsked) for (const { path } of perFile) await openFile(inquiry, session, path);
+  return await resolve(session, perFile);
+}
+
+async function inOtherLanguages(
+  inquiry: Inquiry,
+  {
+    look,
+    name,
+    container,
+    language,
+  }: { look: Look; name: string; container: string | null; language: Language },
+): Promise<FoundDefinition[]> {
+  const hits = look.hits.filter(({ path }) => languageOf(path) !== null && languageOf(path) !== language);
+  const { found } = await parsedDefinitions(inquiry, { hits, name, container });
+  return await inBatches(found.slice(0, MOST_SHOWN), 4, (place) => describe(inquiry, place, { name }));
+}
+
+/** What the parser finds; local variables only if there is nothing else. */
+async function parsedDefinitions(
+  inquiry: Inquiry,
+  {
+    hits,
+    name,
+    container,
+  }: { readonly hits: readonly TextHit[]; readonly name: string; readonly container: string | null },
+): Promise<{
+  readonly found: readonly Spot[];
+  readonly locals: readonly Spot[];
+  readonly incomplete: readonly string[];
+}> {
+  const files = [...Map.groupBy(hits, ({ path }) => path)].toSorted(
+    ([a, x], [b, y]) => likeness(b, y) - likeness(a, x),
+  );
+  const parsed = await inBatches(files.slice(0, MOST_PARSED), 4, async ([path, within]) => {
+    const all = await inquiry.syntax.definitions(path, (await inquiry.text(path)) ?? '');
+    const found =
+      all ??
+      within
+        .filter(({ text }) => looksDefined(text, name))
+        .map((hit) => ({ ...hit, name, container: null, local: false }));
+    return found
+      .filter((each) => each.name === name && (container === null || each.container === container))
+      .map((each) => ({ path, line: each.line, column: each.column, local: each.local }));
+  });
+  const all = parsed.flat();
+  const seen = all.filter(({ local }) => !local);
+  const left = files.slice(MOST_PARSED).filter(([path, within]) => likeness(path, within) > 0).length;
+  return {
+    found: seen.length > 0 ? seen : all,
+    locals: seen.length > 0 ? all.filter(({ local }) => local) : [],
+    incomplete: left > 0 ? [`${left} more files with lines that may define it were not looked into`] : [],
+  };
+}
+
+/** Whether lines of a file look as if they defined something; built files come last. */
+function likeness(path: string, hits: readonly TextHit[]): number {
+  const language = languageOf(path);
+  const defining = hits.filter(({ text }) => DEFINING.test(text)).length;
+  return language && isMade(path, language) ? defining / 1_000 : defining;
+}
+
+const DEFINING =
+  /\b(?:class|interface|type|enum|function|const|let|var|namespace|module|def|fn|func|struct|trait|impl|mod|static|record|object|protocol|macro_rules!|#define|public|private|protected|abstract|async|get|set)\b|^\s*[\w$]+\s*[(:=?]/;
+
+/** Where there is no grammar: a word that defines, and then the name. */
+function looksDefined(line: string, name: string): boolean {
+  const at = line.indexOf(name);
+  return DEFINING.test(line.slice(0, at));
+}
+
+async function byText(inquiry: Inquiry, ask: DefinitionsAsk): Promise<Definitions> {
+  const { name, container } = splitSymbol(ask.symbol);
+  const { hits, why } = await inquiry.look(name);
+  const { found, incomplete } = await parsedDefinitions(inquiry, { hits, name, container });
+  const near = found.toSorted((a, b) => Number(b.path === ask.from) - Number(a.path === ask.from));
+  const all = await inBatches(near.slice(0, MOST_SHOWN), 4, (place) => describe(inquiry, place, { name }));
+  const more = found.length > MOST_SHOWN ? [`only ${MOST_SHOWN} of ${found.length} are shown`] : [];
+  return {
+    definitions: all,
+    found: 'text',
+    complete: false,
+    notes: [
+      ask.from === undefined
+        ? 'these are the definitions that parsing finds; names that are made in other ways are not among them'
+        : `these are all definitions of the name; which of them ${ask.from} means was not resolved`,
+      ...more,
+      ...incomplete,
+      ...(why === null ? [] : [why]),
+    ],
+    uncovered: [],
+  };
+}
+
+async function shown(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { places, name }: { readonly places: readonly (Spot | ServerPlace)[]; readonly name: string },
+): Promise<FoundDefinition[]> {
+  const all = await inBatches(places.slice(0, MOST_SHOWN), 8, async (place): Promise<FoundDefinition> => {
+    const { path, line, column } = place;
+    if (path === null)
+      return describeOutside({ path, file: 'file' in place ? place.file : '', line, column }, name);
+    return await describe(inquiry, { path, line, column }, { name, session });
+  });
+  const rank = ({ path, exported, outside }: FoundDefinition): number =>
+    (outside ? 4 : 0) +
+    (/(?:^|\/)(?:tests?|__tests__|node_modules)\/|\.(?:test|spec)\./.test(path) ? 2 : 0) +
+    (exported ? 0 : 1);
+  return all.toSorted((a, b) => rank(a) - rank(b));
+}

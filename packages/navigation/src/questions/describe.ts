@@ -1,0 +1,56 @@
+import type { FoundDefinition } from '@reveille/protocol';
+import type { ServerPlace, ServerSession } from '../lsp/session.ts';
+import { firstLines } from '../syntax/definitions.ts';
+import type { Inquiry } from './inquiry.ts';
+
+export interface Described {
+  readonly signature: string | null;
+  readonly doc: string | null;
+}
+
+const LONGEST = 400;
+
+/** What a server shows on a name, in its two parts. */
+export function partsOfHover(hover: string | null): Described {
+  if (hover === null) return { signature: null, doc: null };
+  const block = /```\w*\n([\s\S]*?)\n```/.exec(hover);
+  const signature = (block?.[1] ?? hover.split('\n')[0] ?? '').replaceAll(/\s+/g, ' ').trim();
+  const rest = block ? hover.slice(block.index + block[0].length) : hover.split('\n').slice(1).join('\n');
+  return {
+    signature: signature === '' ? null : signature.slice(0, LONGEST),
+    doc: firstLines(rest.replaceAll(/^-{3,}$/gm, '')),
+  };
+}
+
+/** A definition with what tells it apart from others of its name. */
+export async function describe(
+  inquiry: Inquiry,
+  { path, line, column }: { readonly path: string; readonly line: number; readonly column: number },
+  options: { readonly name: string; readonly session?: ServerSession },
+): Promise<FoundDefinition> {
+  const text = (await inquiry.text(path)) ?? '';
+  const known = ((await inquiry.syntax.definitions(path, text)) ?? []).find(
+    (each) => each.line === line && each.column === column,
+  );
+  const hover = options.session ? partsOfHover(await options.session.hover({ path, line, column })) : null;
+  return {
+    path,
+    line,
+    column,
+    text: await inquiry.lineAt(path, line),
+    name: known?.name ?? options.name,
+    kind: known?.kind ?? null,
+    container: known?.container ?? null,
+    signature: hover?.signature ?? known?.signature ?? null,
+    doc: hover?.doc ?? known?.doc ?? null,
+    exported: known?.exported ?? null,
+    outside: false,
+  };
+}
+
+/** A definition that is not in the worktree is named, and not shown: its folder is not the agent's to see. */
+export function describeOutside({ file, line, column }: ServerPlace, name: string): FoundDefinition {
+  const path = file.split('/').slice(-2).join('/');
+  const unknown = { kind: null, container: null, signature: null, doc: null, exported: null };
+  return { path, line, column, text: '', name, ...unknown, outside: true };
+}

@@ -1,0 +1,191 @@
+import { isReveilleError, type Asking, type CodeLine, type Coverage } from '@reveille/protocol';
+import { languageOf, type Language } from '../languages.ts';
+import { ServerBroken } from '../lsp/connection.ts';
+import type { ServerPlace, ServerSession } from '../lsp/session.ts';
+import type { Place } from '../place.ts';
+import type { ServerPool } from '../pool/pool.ts';
+import type { Syntax } from '../syntax/syntax.ts';
+import type { Scout } from '../text/scout.ts';
+import type { Look, TextHit } from '../text/trees.ts';
+
+/** What questions are answered with. */
+export interface Means {
+  readonly scout: Scout;
+  readonly syntax: Syntax;
+  readonly pool: ServerPool;
+  /** How long a server that has answered before may take. */
+  readonly warmMs: number;
+}
+
+const LARGEST = 4_000_000;
+
+/** One question about one tree, while it is being answered. Files are read once, and through the door. */
+export class Inquiry {
+  readonly place: Place;
+  readonly asking: Asking;
+  readonly syntax: Syntax;
+  readonly #means: Means;
+  readonly #texts = new Map<string, Promise<string | null>>();
+
+  constructor(means: Means, place: Place, asking: Asking) {
+    this.#means = means;
+    this.syntax = means.syntax;
+    this.place = place;
+    this.asking = asking;
+  }
+
+  /** The true path of a file that was asked about. What the door refuses, it explains (BND1). */
+  async file(given: string): Promise<string> {
+    const file = await this.place.files.readFile(given, { maxBytes: LARGEST });
+    this.#texts.set(file.path, Promise.resolve(file.text()));
+    return file.path;
+  }
+
+  /** The text of a file; null if it is none, or is not there. */
+  text(path: string): Promise<string | null> {
+    const known = this.#texts.get(path) ?? this.#read(path);
+    this.#texts.set(path, known);
+    return known;
+  }
+
+  async lineAt(path: string, line: number): Promise<string> {
+    return ((await this.text(path)) ?? '').split('\n')[line - 1]?.trimEnd().slice(0, 400) ?? '';
+  }
+
+  async withLine<P extends { readonly path: string; readonly line: number; readonly column: number }>(
+    place: P,
+  ): Promise<CodeLine> {
+    const { path, line, column } = place;
+    return { path, line, column, text: await this.lineAt(path, line) };
+  }
+
+  /** Where words are in the files of the tree. */
+  async look(needle: string): Promise<Look> {
+    return await this.#means.scout.look(this.place.root, { needle, since: null });
+  }
+
+  async named(names: readonly string[]): Promise<readonly string[]> {
+    return await this.#means.scout.named(this.place.root, names);
+  }
+
+  /** Tells a server what changed on disk since it was last asked, whoever changed it, and looks for words on the way. */
+  async bringUp(session: ServerSession, needle: string | null = null): Promise<Look> {
+    const look = await this.#means.scout.look(session.root, { needle, since: session.version });
+    await session.tell(look.changes, (path) => this.#read(path));
+    session.version = look.version;
+    return look;
+  }
+
+  /**
+   * By the server if it can be had in time, else from text, with the reason. A server that is cold goes on loading after
+   * the answer, for the next question.
+   */
+  async answer<T extends Coverage>(
+    language: Language | null,
+    ways: { readonly byText: () => Promise<T>; readonly byServer: (session: ServerSession) => Promise<T> },
+  ): Promise<T> {
+    if (language === null)
+      return withNote(await ways.byText(), 'no language server is known for this kind of file');
+    const missing = await this.#means.pool.missing(language);
+    if (missing !== null) return withNote(await ways.byText(), missing);
+    const place = await this.#tree(language);
+    const warm = this.#means.pool.isWarm(place.root, language);
+    const patience = AbortSignal.timeout(
+      warm ? Math.max(this.#means.warmMs, this.asking.waitMs) : this.asking.waitMs,
+    );
+    const asked = this.#ask(place, language, { patience, byServer: ways.byServer });
+    const text = warm ? null : ways.byText();
+    text?.catch(() => undefined);
+    const outcome = await Promise.race([asked, givenUp(patience, warm), givenUp(this.asking.signal, warm)]);
+    if (outcome.answer !== null) return outcome.answer;
+    return withNote(await (text ?? ways.byText()), outcome.why);
+  }
+
+  async #ask<T>(
+    place: Pick<Place, 'root' | 'repository' | 'launch'>,
+    language: Language,
+    options: { readonly patience: AbortSignal; readonly byServer: (session: ServerSession) => Promise<T> },
+  ): Promise<{ answer: T | null; why: string }> {
+    const { patience, byServer } = options;
+    try {
+      const answer = await this.#means.pool.use(place, language, { signal: patience, act: byServer });
+      return { answer, why: '' };
+    } catch (error) {
+      if (!(error instanceof ServerBroken)) throw error;
+      return { answer: null, why: `the language server could not be asked: ${error.message}` };
+    }
+  }
+
+  /** For who only reads: another tree of the repository that is the same in all that matters, and has a server. */
+  async #tree(language: Language): Promise<Pick<Place, 'root' | 'repository' | 'launch'>> {
+    const { root, repository, readOnly } = this.place;
+    const { pool, scout } = this.#means;
+    if (!readOnly || pool.isWarm(root, language)) return this.place;
+    const endings = [
+      ...Object.keys(language.extensions).map((extension) => `.${extension}`),
+      '.json',
+      '.toml',
+    ];
+    for (const other of pool.roots(repository, language))
+      if (await scout.same(root, other, endings)) return { ...this.place, root: other };
+    return this.place;
+  }
+
+  async #read(path: string): Promise<string | null> {
+    try {
+      return (await this.place.files.readFile(path, { maxBytes: LARGEST })).text();
+    } catch (error) {
+      if (isReveilleError(error)) return null;
+      throw error;
+    }
+  }
+}
+
+async function givenUp(signal: AbortSignal, warm: boolean): Promise<{ answer: null; why: string }> {
+  if (!signal.aborted)
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  const why = warm
+    ? 'the language server did not answer in time'
+    : 'the language server is still loading the project; ask again in a few seconds, or with a longer wait, for a semantic answer';
+  return { answer: null, why };
+}
+
+export const withNote = <T extends Coverage>(answer: T, note: string): T => ({
+  ...answer,
+  notes: [note, ...answer.notes],
+});
+
+/** A name with what it is in: `Class.method`. */
+export function splitSymbol(symbol: string): { readonly name: string; readonly container: string | null } {
+  const parts = symbol.split(/\.|::|#/).filter((part) => part !== '');
+  return { name: parts.at(-1) ?? symbol, container: parts.at(-2) ?? null };
+}
+
+export const keyOf = ({
+  path,
+  line,
+  column,
+}: {
+  path: string | null;
+  line: number;
+  column: number;
+}): string => `${path}:${line}:${column}`;
+
+/** The hits that a server of this language can know of. */
+export const hitsOf = (hits: readonly TextHit[], language: Language): TextHit[] =>
+  hits.filter(({ path }) => languageOf(path) === language);
+
+export const inside = (places: readonly ServerPlace[]): (ServerPlace & { readonly path: string })[] =>
+  places.flatMap((place) => (place.path === null ? [] : [{ ...place, path: place.path }]));
+
+/** In batches: a server answers one question at a time, and needs no more than a few in its line. */
+export async function inBatches<T, R>(
+  items: readonly T[],
+  size: number,
+  each: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < items.length; i += size)
+    results.push(...(await Promise.all(items.slice(i, i + size).map(each))));
+  return results;
+}

@@ -1,0 +1,80 @@
+import { dirname } from 'node:path/posix';
+import { isMade, type Language } from '../languages.ts';
+import type { ServerSession } from '../lsp/session.ts';
+import type { TextHit } from '../text/trees.ts';
+import { hitsOf, type Inquiry } from './inquiry.ts';
+
+const MOST_PROJECTS = 100;
+const MOST_LOOSE = 200;
+
+/**
+ * Servers load a project when a file of it is open, and say nothing of those they have not loaded: in a monorepo without
+ * a common root they answer 2 of 14 without an error. So one file with a hit is opened in each project. Returns what could
+ * not be opened, in words.
+ */
+export async function openProjects(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { hits, file }: { readonly hits: readonly TextHit[]; readonly file: string | null },
+): Promise<string[]> {
+  const { language } = session;
+  const paths = [...new Set(hitsOf(hits, language).map(({ path }) => path))];
+  const markers = language.projectFiles.length > 0 ? await inquiry.named(language.projectFiles) : [];
+  const projects = Map.groupBy(
+    paths.filter((path) => !isMade(path, language)),
+    (path) => projectOf(path, markers),
+  );
+  const loose = (language.opensAll && projects.get(null)) || [];
+  const perProject = [...projects]
+    .filter(([project]) => project !== null)
+    .flatMap(([, files]) => (files.some((path) => session.isOpen(path)) ? [] : files.slice(0, 1)));
+  const wanted = [
+    ...(file === null ? [] : [file]),
+    ...perProject.slice(0, MOST_PROJECTS),
+    ...loose.slice(0, MOST_LOOSE),
+  ];
+  for (const path of wanted) await openFile(inquiry, session, path);
+  return [
+    ...(perProject.length > MOST_PROJECTS
+      ? [`only ${MOST_PROJECTS} of ${perProject.length} projects were loaded`]
+      : []),
+    ...(loose.length > MOST_LOOSE
+      ? [`only ${MOST_LOOSE} of ${loose.length} files outside of projects were loaded`]
+      : []),
+    ...(session.isFull ? ['the server has as many files open as it is given'] : []),
+  ];
+}
+
+export async function openFile(inquiry: Inquiry, session: ServerSession, path: string): Promise<void> {
+  if (session.isOpen(path)) return;
+  const text = await inquiry.text(path);
+  if (text !== null) session.open(path, text);
+}
+
+/** The nearest project file above. */
+function projectOf(path: string, markers: readonly string[]): string | null {
+  const folders = new Map(markers.map((marker) => [dirname(marker), marker]));
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    const marker = folders.get(folder);
+    if (marker !== undefined) return marker;
+    if (folder === '.' || folder === '/') return null;
+  }
+}
+
+const MOST_ASKS = 8;
+
+/** Asks until two answers are the same: some servers answer with what they have loaded so far. */
+export async function untilStable<T>(
+  session: ServerSession,
+  ask: () => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  let found = await ask();
+  for (let i = 0; i < MOST_ASKS && !session.settled; i++) {
+    const again = await ask();
+    const stable = again.length === found.length && !session.busy;
+    found = again;
+    if (stable) break;
+    if (session.busy) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return found;
+}

@@ -1,0 +1,122 @@
+import { ReveilleError, type CodeLine, type Usages } from '@reveille/protocol';
+import { languageOf } from '../languages.ts';
+import type { ServerSession } from '../lsp/session.ts';
+import type { TextHit } from '../text/trees.ts';
+import { anchorsIn, type Anchors } from './anchors.ts';
+import { crossCheck, grouped } from './cross-check.ts';
+import { inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { openProjects, untilStable } from './projects.ts';
+
+export interface UsagesAsk {
+  readonly symbol: string;
+  readonly file: string;
+}
+
+export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages> {
+  const ask = { symbol: asked.symbol, file: await inquiry.file(asked.file) };
+  const anchors = await anchorsIn(inquiry, ask.file, ask.symbol);
+  if (anchors.spots.length === 0)
+    throw new ReveilleError(
+      'not_found',
+      `${ask.symbol} is not in ${ask.file}. navigate_to_symbol finds where it is defined.`,
+    );
+  return await inquiry.answer(languageOf(ask.file), {
+    byText: () => usagesByText(inquiry, ask, anchors),
+    byServer: (session) => usagesByServer(inquiry, session, { ask, anchors }),
+  });
+}
+
+async function usagesByServer(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { ask, anchors }: { readonly ask: UsagesAsk; readonly anchors: Anchors },
+): Promise<Usages> {
+  const { name } = splitSymbol(ask.symbol);
+  const look = await inquiry.bringUp(session, name);
+  const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
+  const spots = anchors.definitions.length > 0 ? anchors.spots : anchors.spots.slice(0, 1);
+  const at = spots.map((spot) => ({ path: ask.file, line: spot.line, column: spot.column }));
+  const found = await untilStable(session, async () =>
+    (await Promise.all(at.map((spot) => session.references(spot)))).flat(),
+  );
+  session.settled = true;
+  const declared = (await Promise.all(at.map((spot) => session.definition(spot)))).flat();
+  const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
+  const defined = new Set([
+    ...inside(declared).map(keyOf),
+    ...(anchors.definitions.length > 0 ? at.map(keyOf) : []),
+  ]);
+  const check = await crossCheck(inquiry, session, {
+    hits: look.hits,
+    covered: new Set([...refs.keys(), ...defined]),
+  });
+  const lines = new Map(look.hits.map((hit) => [keyOf(hit), hit]));
+  const shown = await inBatches([...refs.values()], 64, (place) => lineOf(inquiry, place, lines));
+  const all = sorted([...shown, ...check.uses]);
+  const incomplete = [
+    ...notLoaded,
+    ...(look.why === null ? [] : [look.why]),
+    ...(check.open ? ['some text hits could not be explained; they are listed'] : []),
+    ...(refs.size === 0 ? ['the server found nothing at this place'] : []),
+  ];
+  return {
+    definitions: all.filter((each) => defined.has(keyOf(each))),
+    usages: all.filter((each) => !defined.has(keyOf(each))),
+    found: 'semantic',
+    complete: incomplete.length === 0,
+    notes: [...anchors.notes, ...incomplete],
+    uncovered: check.uncovered,
+  };
+}
+
+async function lineOf(
+  inquiry: Inquiry,
+  place: { readonly path: string; readonly line: number; readonly column: number },
+  lines: ReadonlyMap<string, TextHit>,
+): Promise<CodeLine> {
+  return lines.get(keyOf(place)) ?? (await inquiry.withLine(place));
+}
+
+const MOST_PARSED = 150;
+
+/** Every hit that is not in a comment or a string; others of the same name are among them. */
+async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors): Promise<Usages> {
+  const { name } = splitSymbol(ask.symbol);
+  const { hits, why } = await inquiry.look(name);
+  const language = languageOf(ask.file);
+  const reasons = new Map<TextHit, string>();
+  const files = [...Map.groupBy(hits, ({ path }) => path)];
+  await inBatches(files.slice(0, MOST_PARSED), 4, async ([path, within]) => {
+    const roles = await inquiry.syntax.roles(path, (await inquiry.text(path)) ?? '', within);
+    for (const [i, hit] of within.entries()) {
+      if (roles && roles[i] !== 'code') reasons.set(hit, `in a ${roles[i]}`);
+      else if (languageOf(path) !== language) reasons.set(hit, 'in files of another kind');
+    }
+  });
+  const defined = new Set(
+    anchors.definitions.map(({ line, column }) => keyOf({ path: ask.file, line, column })),
+  );
+  const left = sorted(hits.filter((hit) => !reasons.has(hit)));
+  return {
+    definitions: left.filter((each) => defined.has(keyOf(each))),
+    usages: left.filter((each) => !defined.has(keyOf(each))),
+    found: 'text',
+    complete: false,
+    notes: [
+      'these are the places where the name stands; other symbols of the same name are among them, and uses under another name are not',
+      ...(files.length > MOST_PARSED
+        ? ['comments and strings were told apart in a part of the files only']
+        : []),
+      ...(why === null ? [] : [why]),
+      ...anchors.notes,
+    ],
+    uncovered: grouped(reasons),
+  };
+}
+
+const sorted = <T extends { readonly path: string; readonly line: number; readonly column: number }>(
+  all: readonly T[],
+): T[] =>
+  all.toSorted((a, b) =>
+    a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line || a.column - b.column,
+  );

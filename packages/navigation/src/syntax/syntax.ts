@@ -1,0 +1,65 @@
+import { extensionOf, languageOf } from '../languages.ts';
+import { definitionsIn, type SyntaxDefinition } from './definitions.ts';
+import { Grammars, type Node } from './grammars.ts';
+import { moduleSyntax, type ModuleSyntax } from './modules.ts';
+
+/** What the words at a place are. */
+export type Role = 'code' | 'comment' | 'string';
+
+export interface Spot {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What can be known of one file without its project. Null where there is no grammar for it. */
+export class Syntax {
+  readonly #grammars = new Grammars();
+
+  async definitions(path: string, text: string): Promise<readonly SyntaxDefinition[] | null> {
+    return await this.#parse(path, text, definitionsIn);
+  }
+
+  async module(path: string, text: string): Promise<ModuleSyntax | null> {
+    return await this.#parse(path, text, (root) => moduleSyntax(root, grammarOf(path) ?? ''));
+  }
+
+  async roles(path: string, text: string, spots: readonly Spot[]): Promise<readonly Role[] | null> {
+    return await this.#parse(path, text, (root) => spots.map((spot) => roleAt(root, spot)));
+  }
+
+  /** The places where a name is used as one, not in comments or strings. */
+  async names(path: string, text: string, name: string): Promise<readonly Spot[] | null> {
+    return await this.#parse(path, text, (root) =>
+      spotsOf(text, name).filter((spot) => roleAt(root, spot) === 'code'),
+    );
+  }
+
+  #parse<T>(path: string, text: string, use: (root: Node) => T): Promise<T | null> {
+    return this.#grammars.parse(grammarOf(path), text, use);
+  }
+}
+
+const grammarOf = (path: string): string | null => languageOf(path)?.grammar(extensionOf(path)) ?? null;
+
+function roleAt(root: Node, { line, column }: Spot): Role {
+  const point = { row: line - 1, column: column - 1 };
+  for (let node = root.descendantForPosition(point); node; node = node.parent) {
+    if (/comment/.test(node.type)) return 'comment';
+    // Code within a template is code again.
+    if (/substitution|interpolation|expression$/.test(node.type)) return 'code';
+    if (/string|template|char_literal|jsx_text|regex/.test(node.type)) return 'string';
+  }
+  return 'code';
+}
+
+/** Every place of a name in a text, as a word of its own. */
+export function spotsOf(text: string, name: string): Spot[] {
+  const spots: Spot[] = [];
+  const isPart = (character: string | undefined): boolean =>
+    character !== undefined && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(character);
+  for (const [i, line] of text.split('\n').entries())
+    for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + name.length))
+      if (!isPart(line[at - 1]) && !isPart(line[at + name.length]))
+        spots.push({ line: i + 1, column: at + 1 });
+  return spots;
+}

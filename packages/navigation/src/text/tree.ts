@@ -1,0 +1,113 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  readdirSync,
+  type Dirent,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/** Made by tools, not by people: never looked into. */
+const SKIPPED = new Set([
+  'node_modules',
+  '.git',
+  '.hg',
+  '.svn',
+  '.venv',
+  'venv',
+  '__pycache__',
+  '.next',
+  '.turbo',
+  '.cache',
+  '.mypy_cache',
+  '.pytest_cache',
+  '.tox',
+  '.gradle',
+]);
+export const LARGEST = 2 * 2 ** 20;
+const MOST_FILES = 200_000;
+
+export interface SeenFile {
+  readonly path: string;
+  readonly size: number;
+  /** Differs if the file does. */
+  readonly stamp: string;
+}
+
+/** All plain files of a tree, no link followed. Only names and times are looked at, and none of them is shown. */
+export function scanTree(root: string): { readonly files: readonly SeenFile[]; readonly whole: boolean } {
+  const files: SeenFile[] = [];
+  const waiting = [''];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    for (const entry of entriesOf(join(root, folder))) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory() && !SKIPPED.has(entry.name)) waiting.push(path);
+      if (!entry.isFile()) continue;
+      if (files.length >= MOST_FILES) return { files, whole: false };
+      const stats = lstatSync(join(root, path), { throwIfNoEntry: false });
+      if (stats?.isFile())
+        files.push({
+          path,
+          size: stats.size,
+          stamp: `${stats.mtimeMs}:${stats.ctimeMs}:${stats.size}:${stats.ino}`,
+        });
+    }
+  }
+  return { files, whole: true };
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    // It went away since it was listed.
+    return [];
+  }
+}
+
+const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * The bytes of a file, or null if it is no text or not there. Every folder on the way is held by descriptor, so that no
+ * link leads out of the tree, also when one is put there meanwhile (BND1). Where the system cannot do that, by path.
+ */
+export function readInside(root: string, path: string): Buffer | null {
+  const open: number[] = [];
+  const keep = (fd: number): number => {
+    open.push(fd);
+    return fd;
+  };
+  try {
+    const names = path.split('/');
+    const leaf = names.pop() ?? '';
+    let at = root;
+    if (process.platform === 'linux') {
+      let fd = keep(openSync(root, DIRECTORY));
+      for (const name of names) fd = keep(openSync(`/proc/self/fd/${fd}/${name}`, DIRECTORY));
+      at = `/proc/self/fd/${fd}`;
+    } else at = join(root, ...names);
+    const file = keep(openSync(`${at}/${leaf}`, FILE));
+    const stats = fstatSync(file);
+    return stats.isFile() && stats.size <= LARGEST ? readAll(file, stats.size) : null;
+  } catch {
+    return null;
+  } finally {
+    for (const fd of open) closeSync(fd);
+  }
+}
+
+function readAll(fd: number, size: number): Buffer | null {
+  const bytes = Buffer.allocUnsafe(size);
+  let length = 0;
+  while (length < size) {
+    const read = readSync(fd, bytes, length, size - length, null);
+    if (read === 0) break;
+    length += read;
+  }
+  const text = bytes.subarray(0, length);
+  return text.subarray(0, 8_192).includes(0) ? null : text;
+}

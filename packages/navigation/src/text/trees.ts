@@ -1,0 +1,200 @@
+import { LARGEST, readInside, scanTree, type SeenFile } from './tree.ts';
+import { contentHash, hasHash, needleOf, occurrences, wordHashes, type Needle } from './words.ts';
+
+export interface TextHit {
+  readonly path: string;
+  /** From 1; columns count in UTF-16, as the protocol of language servers does. */
+  readonly line: number;
+  readonly column: number;
+  readonly text: string;
+}
+
+export interface Look {
+  /** Counts every look that found a change. */
+  readonly version: number;
+  /** What changed since the version asked about. */
+  readonly changes: Changes;
+  readonly hits: readonly TextHit[];
+  /** Why the hits may not be all. */
+  readonly why: string | null;
+  readonly files: number;
+}
+
+export interface Changes {
+  readonly created: readonly string[];
+  readonly changed: readonly string[];
+  readonly deleted: readonly string[];
+}
+
+interface Known {
+  readonly stamp: string;
+  readonly size: number;
+  readonly bornAt: number;
+  readonly changedAt: number;
+  /** Null: not read yet, so it may hold any word. */
+  words: { readonly hashes: Uint32Array; readonly content: string } | null;
+}
+
+const MOST_HITS = 50_000;
+const LONGEST_LINE = 400;
+/** Trees that nobody asks about are forgotten; another look makes them anew. */
+const MOST_TREES = 64;
+
+/** What is known of the files of each tree. Lives in a thread of its own: it reads synchronously. */
+export class Trees {
+  readonly #trees = new Map<string, Tree>();
+
+  look(root: string, options: LookOptions): Look {
+    return this.#at(root).look(options);
+  }
+
+  named(root: string, names: readonly string[]): string[] {
+    return this.#at(root).named(names);
+  }
+
+  /** Whether all files that a server might read are the same in both: what differs in others does not matter. */
+  same(one: string, other: string, endings: readonly string[]): boolean {
+    const [a, b] = [one, other].map((root) => this.#at(root).contents(endings));
+    if (!a || !b || a.size !== b.size) return false;
+    return [...a].every(([path, content]) => content !== null && b.get(path) === content);
+  }
+
+  forget(root: string): void {
+    this.#trees.delete(root);
+  }
+
+  /** Reads a little of what was not read yet; false: there is nothing left to do. */
+  learn(): boolean {
+    for (const tree of this.#trees.values()) if (tree.learn()) return true;
+    return false;
+  }
+
+  #at(root: string): Tree {
+    const tree = this.#trees.get(root) ?? new Tree(root);
+    this.#trees.delete(root);
+    this.#trees.set(root, tree);
+    for (const oldest of this.#trees.keys()) if (this.#trees.size > MOST_TREES) this.#trees.delete(oldest);
+    return tree;
+  }
+}
+
+export interface LookOptions {
+  readonly needle: string | null;
+  /** A version of an earlier look; null: nothing is known. */
+  readonly since: number | null;
+}
+
+class Tree {
+  readonly #root: string;
+  readonly #known = new Map<string, Known>();
+  readonly #deleted = new Map<string, number>();
+  #version = 0;
+  #whole = true;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  look({ needle, since }: LookOptions): Look {
+    this.#scan();
+    const changes = since === null ? NONE : this.#changesSince(since);
+    const { hits, why } = needle === null ? { hits: [], why: null } : this.#find(needleOf(needle));
+    const partly = this.#whole ? why : 'the tree has more files than are looked at';
+    return { version: this.#version, changes, hits, why: partly, files: this.#known.size };
+  }
+
+  named(names: readonly string[]): string[] {
+    this.#scan();
+    return [...this.#known.keys()].filter((path) => names.includes(path.slice(path.lastIndexOf('/') + 1)));
+  }
+
+  contents(endings: readonly string[]): Map<string, string | null> {
+    this.#scan();
+    const fitting = [...this.#known].filter(([path]) => endings.some((ending) => path.endsWith(ending)));
+    return new Map(fitting.map(([path, known]) => [path, this.#read(path, known)?.content ?? null]));
+  }
+
+  learn(): boolean {
+    let left = 32;
+    for (const [path, known] of this.#known) {
+      if (known.words !== null) continue;
+      this.#read(path, known);
+      if (--left === 0) return true;
+    }
+    return left < 32;
+  }
+
+  #scan(): void {
+    const { files, whole } = scanTree(this.#root);
+    this.#whole = whole;
+    const next = this.#version + 1;
+    const seen = new Set<string>();
+    let changed = false;
+    for (const file of files) {
+      seen.add(file.path);
+      changed = this.#note(file, next) || changed;
+    }
+    for (const path of this.#known.keys()) {
+      if (seen.has(path)) continue;
+      this.#known.delete(path);
+      this.#deleted.set(path, next);
+      changed = true;
+    }
+    if (changed) this.#version = next;
+  }
+
+  #note({ path, stamp, size }: SeenFile, next: number): boolean {
+    const known = this.#known.get(path);
+    if (known?.stamp === stamp) return false;
+    this.#known.set(path, { stamp, size, bornAt: known?.bornAt ?? next, changedAt: next, words: null });
+    this.#deleted.delete(path);
+    return true;
+  }
+
+  #changesSince(since: number): Changes {
+    const fresh = [...this.#known].filter(([, { changedAt }]) => changedAt > since);
+    return {
+      created: fresh.filter(([, { bornAt }]) => bornAt > since).map(([path]) => path),
+      changed: fresh.filter(([, { bornAt }]) => bornAt <= since).map(([path]) => path),
+      deleted: [...this.#deleted].filter(([, at]) => at > since).map(([path]) => path),
+    };
+  }
+
+  #find(needle: Needle): { hits: TextHit[]; why: string | null } {
+    const hits: TextHit[] = [];
+    for (const [path, { words, size }] of this.#known) {
+      if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words.hashes, hash)))) continue;
+      const bytes = readInside(this.#root, path);
+      if (bytes?.includes(needle.bytes)) hits.push(...hitsIn(path, bytes, needle));
+      if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
+    }
+    return { hits, why: null };
+  }
+
+  #read(path: string, known: Known): Known['words'] {
+    if (known.words) return known.words;
+    const bytes = known.size > LARGEST ? null : readInside(this.#root, path);
+    const empty = { hashes: new Uint32Array(), content: known.stamp };
+    known.words = bytes ? { hashes: wordHashes(bytes), content: contentHash(bytes) } : empty;
+    return known.words;
+  }
+}
+
+const NONE: Changes = { created: [], changed: [], deleted: [] };
+
+function hitsIn(path: string, bytes: Buffer, needle: Needle): TextHit[] {
+  const hits: TextHit[] = [];
+  let line = 1;
+  let lineStart = 0;
+  for (const at of occurrences(bytes, needle)) {
+    for (let end = bytes.indexOf(10, lineStart); end >= 0 && end < at; end = bytes.indexOf(10, lineStart)) {
+      line += 1;
+      lineStart = end + 1;
+    }
+    const end = bytes.indexOf(10, at);
+    const text = bytes.toString('utf8', lineStart, end < 0 ? bytes.length : end);
+    const column = bytes.toString('utf8', lineStart, at).length + 1;
+    hits.push({ path, line, column, text: text.slice(0, LONGEST_LINE).trimEnd() });
+  }
+  return hits;
+}

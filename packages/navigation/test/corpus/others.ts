@@ -1,0 +1,138 @@
+import { lines, type Repository } from './question.ts';
+
+/** A Python package. */
+export const python: Repository = {
+  name: 'a Python package',
+  files: {
+    'shop/__init__.py': lines(
+      'from .cart import Cart',
+      'from .cart import total as cart_total',
+      '__all__ = ["Cart", "cart_total"]',
+    ),
+    'shop/cart.py': lines(
+      'class Cart:',
+      '    """Holds items."""',
+      '    def __init__(self):',
+      '        self.items = []',
+      '    def add(self, item):',
+      '        self.items.append(item)',
+      '        return self',
+      '',
+      'def total(cart: Cart) -> int:',
+      '    """How much it costs."""',
+      '    return len(cart.items)',
+    ),
+    'shop/other.py': lines('def total(numbers):', '    return sum(numbers)', 'SUM = total([1, 2])'),
+    'app.py': lines(
+      'import shop',
+      'from shop.cart import Cart, total',
+      '# total of a Cart',
+      'cart = Cart().add("total")',
+      'print(total(cart), shop.Cart)',
+    ),
+    'tests/test_cart.py': lines(
+      'from shop.cart import total, Cart',
+      'def test_total():',
+      '    assert total(Cart()) == 0',
+    ),
+  },
+  questions: [
+    { ask: 'define', symbol: 'Cart', is: ['shop/cart.py:1'] },
+    { ask: 'define', symbol: 'total', is: ['shop/cart.py:9', 'shop/other.py:1'] },
+    { ask: 'define', symbol: 'total', from: 'app.py', is: ['shop/cart.py:9'] },
+    { ask: 'define', symbol: 'Cart.add', is: ['shop/cart.py:5'] },
+    {
+      ask: 'usages',
+      symbol: 'total',
+      file: 'shop/cart.py',
+      is: ['app.py:2', 'app.py:5', 'shop/__init__.py:2', 'tests/test_cart.py:1', 'tests/test_cart.py:3'],
+      uncovered: 'another symbol',
+    },
+    {
+      ask: 'usages',
+      symbol: 'Cart',
+      file: 'shop/cart.py',
+      is: [
+        'app.py:2',
+        'app.py:4',
+        'app.py:5',
+        'shop/__init__.py:1',
+        'shop/__init__.py:3',
+        'shop/cart.py:9',
+        'tests/test_cart.py:1',
+        'tests/test_cart.py:3',
+      ],
+      uncovered: 'in a comment',
+    },
+    {
+      ask: 'importers',
+      module: 'shop/cart.py',
+      is: ['app.py:2', 'shop/__init__.py:1', 'shop/__init__.py:2', 'tests/test_cart.py:1'],
+    },
+    { ask: 'exports', module: 'shop/cart.py', is: ['Cart', 'total'] },
+    { ask: 'imports', module: 'shop/__init__.py', is: ['shop/cart.py'] },
+  ],
+};
+
+/** Languages without a server here: found by parsing, and never said to be complete. */
+export const unserved: Repository = {
+  name: 'languages without a server',
+  files: {
+    'go/store.go': lines(
+      'package store',
+      '',
+      '// Open opens it.',
+      'func Open(path string) *Store { return &Store{path} }',
+      '',
+      'type Store struct {',
+      '\tpath string',
+      '}',
+      '',
+      'func (s *Store) Close() error { return nil }',
+    ),
+    'go/main.go': lines(
+      'package main',
+      '',
+      'import "example.org/store"',
+      '',
+      'func main() {',
+      '\ts := store.Open("Open")',
+      '\tdefer s.Close()',
+      '}',
+    ),
+    'rust/lib.rs': lines(
+      'pub struct Parser { at: usize }',
+      'impl Parser {',
+      '    pub fn parse(&self) -> usize { self.at }',
+      '}',
+      'pub fn parse_all() -> usize { Parser { at: 0 }.parse() }',
+    ),
+    'java/Main.java': lines(
+      'import java.util.List;',
+      'public class Main {',
+      '  public static int count(List<String> all) { return all.size(); }',
+      '}',
+    ),
+    'c/list.h': lines('struct node { int value; };', 'int list_length(struct node *first);'),
+    'c/list.c': lines('#include "list.h"', 'int list_length(struct node *first) { return first ? 1 : 0; }'),
+    'ruby/cart.rb': lines('class Cart', '  def total', '    0', '  end', 'end'),
+  },
+  questions: [
+    { ask: 'define', symbol: 'Open', is: ['go/store.go:4'], open: true },
+    { ask: 'define', symbol: 'Close', is: ['go/store.go:10'], open: true },
+    { ask: 'define', symbol: 'Parser', is: ['rust/lib.rs:1'], open: true },
+    { ask: 'define', symbol: 'parse_all', is: ['rust/lib.rs:5'], open: true },
+    { ask: 'define', symbol: 'count', is: ['java/Main.java:3'], open: true },
+    { ask: 'define', symbol: 'list_length', is: ['c/list.c:2'], open: true },
+    { ask: 'define', symbol: 'total', is: ['ruby/cart.rb:2'], open: true },
+    {
+      ask: 'usages',
+      symbol: 'Open',
+      file: 'go/store.go',
+      is: ['go/main.go:6'],
+      open: true,
+      uncovered: 'in a comment',
+    },
+    { ask: 'exports', module: 'rust/lib.rs', is: ['Parser', 'parse_all'], open: true },
+  ],
+};

@@ -1,0 +1,28 @@
+import type { Files } from '../rig.ts';
+
+/** A question about a made repository, and its right answer as `path:line`. */
+export type Question = (
+  | { readonly ask: 'define'; readonly symbol: string; readonly from?: string }
+  | { readonly ask: 'usages'; readonly symbol: string; readonly file: string }
+  | { readonly ask: 'exports'; readonly module: string }
+  | { readonly ask: 'imports'; readonly module: string }
+  | { readonly ask: 'importers'; readonly module: string }
+) & {
+  /** Places, or names of exports, or files that are imported. */
+  readonly is: readonly string[];
+  /** Text only: no server can be had, so the answer must say that it is not complete. */
+  readonly open?: true;
+  /** A reason under which text hits must be listed. */
+  readonly uncovered?: string;
+};
+
+export interface Repository {
+  readonly name: string;
+  readonly files: Files;
+  readonly questions: readonly Question[];
+}
+
+/** Lines without the indentation of the test's source. */
+export function lines(...all: string[]): string {
+  return `${all.join('\n')}\n`;
+}
