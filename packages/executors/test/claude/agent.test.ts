@@ -125,7 +125,7 @@ class Rig implements AsyncDisposable {
 }
 
 describe('a turn', () => {
-  test('[EXE6.4] begins with its text and ends with its last words; what can be resumed is said', async () => {
+  test('[EXE6.54] begins with its text and ends with its last words; what can be resumed is said', async () => {
     await using rig = new Rig(async function* (text) {
       yield says(`You said ${text}.`);
       yield done('All is done.');
@@ -138,7 +138,7 @@ describe('a turn', () => {
     expect(second).toMatchObject({ resume: expect.stringContaining('session-1') });
   });
 
-  test('[EXE6.5] an interrupt ends it and keeps the agent', async () => {
+  test('[EXE6.55] an interrupt ends it and keeps the agent', async () => {
     await using rig = new Rig(async function* (text) {
       if (text === 'two') return yield done('again');
       yield says('I work.');
@@ -153,7 +153,7 @@ describe('a turn', () => {
     expect(await rig.until('turn_ended')).toMatchObject({ turn: 2, lastWords: 'again', interrupted: false });
   });
 
-  test('[EXE6.2] that failed says how; what no try can mend is not tried for minutes', async () => {
+  test('[EXE6.52] that failed says how; what no try can mend is not tried for minutes', async () => {
     await using rig = new Rig(async function* () {
       yield { type: 'result', is_error: true, api_error_status: 529, result: 'at capacity' };
     });
@@ -200,7 +200,7 @@ test('[EXE3.12] one whose session is gone begins anew and is told what it did; o
 });
 
 describe('mail in the middle of a turn', () => {
-  test('[EXE6.6] is given at the next pause, and counts as taken no sooner', async () => {
+  test('[EXE6.56] is given at the next pause, and counts as taken no sooner', async () => {
     let pause: () => void = () => undefined;
     const paused = new Promise<void>((resolve) => (pause = resolve));
     const heard: unknown[] = [];
@@ -226,7 +226,7 @@ describe('mail in the middle of a turn', () => {
     ]);
   });
 
-  test('[EXE6.6] keeps an agent that would stop; after the end nothing is taken', async () => {
+  test('[EXE6.56] keeps an agent that would stop; after the end nothing is taken', async () => {
     let go: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (go = resolve));
     let said: unknown;
@@ -246,7 +246,7 @@ describe('mail in the middle of a turn', () => {
     expect(await rig.agent.steer({ turn: 1, given: [], text: 'late' })).toBe('refused');
   });
 
-  test('[EXE6.6] is refused if the turn ends without a pause', async () => {
+  test('[EXE6.56] is refused if the turn ends without a pause', async () => {
     let go: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (go = resolve));
     await using rig = new Rig(async function* () {
@@ -262,7 +262,7 @@ describe('mail in the middle of a turn', () => {
   });
 });
 
-test('[EXE6.7] paths and permission are asked for before anything is done', async () => {
+test('[EXE6.57] paths and permission are asked for before anything is done', async () => {
   const answers: unknown[] = [];
   await using rig = new Rig(async function* (_, given) {
     const before = (file_path: string) =>

@@ -13,7 +13,7 @@ import { Meter, Translator } from '../../src/claude/translate.ts';
 const ROLE = { systemPrompt: '', tools: ['*'], deniedTools: [], readOnly: false, model: null };
 
 describe('what Claude Code says, in the words of every backend', () => {
-  test('[EXE6.1] text, thought, call and end; a file is touched when its call went well', () => {
+  test('[EXE6.51] text, thought, call and end; a file is touched when its call went well', () => {
     const words = new Translator();
     const content = [
       { type: 'thinking', thinking: 'hm' },
@@ -42,7 +42,7 @@ describe('what Claude Code says, in the words of every backend', () => {
     ]);
   });
 
-  test('[EXE6.1] what is none of its own words is a sign of life, whatever it is', () => {
+  test('[EXE6.51] what is none of its own words is a sign of life, whatever it is', () => {
     const words = new Translator();
     for (const message of [
       { type: 'system', subtype: 'status' },
@@ -70,7 +70,7 @@ describe('what Claude Code says, in the words of every backend', () => {
     expect(resumed.read('e', { type: 'result', ...usage(2) })).toMatchObject({ tokens: 5, usd: 0.02 });
   });
 
-  test('[EXE6.2] an error has its class, and says what to do where somebody can', () => {
+  test('[EXE6.52] an error has its class, and says what to do where somebody can', () => {
     const result = { type: 'result', is_error: true, result: 'it failed' };
     const kind = (status: number | null, named: string | null = null): string =>
       faultOf({ ...result, api_error_status: status }, named).class;
@@ -123,7 +123,7 @@ test('[EXE3.11] a token that cannot be read is none', () => {
   for (const text of [null, '', 'nonsense', '{}', '{"session":""}']) expect(readToken(text)).toBeNull();
 });
 
-test('[EXE6.3] an inbox gives what comes, when it comes, and ends when it is told to', async () => {
+test('[EXE6.53] an inbox gives what comes, when it comes, and ends when it is told to', async () => {
   const inbox = new Inbox();
   inbox.push('one');
   const got: string[] = [];
