@@ -28,6 +28,8 @@ export default defineConfig({
       project('system', SYSTEM, [], RETRIES),
       project('simulation', ['test/simulation/**/*.test.ts']),
       project('crash', ['test/crash/**/*.test.ts']),
+      // Real agents of their vendors, which `npm run test:agents` installs.
+      project('agents', ['test/agents/**/*.test.ts'], [], RETRIES),
     ],
   },
 });

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { folderOf } from '../../scripts/agents.mjs';
+
+/** How a real agent is brought to speak with the scripted model, and what its own tools are called. */
+export interface Vendor {
+  readonly name: 'claude' | 'codex' | 'gemini' | 'copilot' | 'opencode';
+  /** What its part of the configuration says. */
+  readonly settings: (model: string) => Record<string, unknown>;
+  /** A call of its shell. */
+  readonly shell: (command: string) => { readonly call: string; readonly input: Record<string, unknown> };
+  readonly steers: boolean;
+  readonly resumes: boolean;
+}
+
+const program = (name: Vendor['name'], file: string): string => join(folderOf(name), 'node_modules/.bin', file);
+
+export const VENDORS: readonly Vendor[] = [
+  {
+    name: 'claude',
+    settings: (model) => ({ env: { ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'sk-ant-scripted' } }),
+    shell: (command) => ({ call: 'Bash', input: { command, description: 'work' } }),
+    steers: true,
+    resumes: true,
+  },
+  {
+    name: 'codex',
+    settings: (model) => ({
+      program: program('codex', 'codex-acp'),
+      env: {
+        OPENAI_API_KEY: 'sk-scripted',
+        MODEL_PROVIDER: 'scripted',
+        CODEX_CONFIG: JSON.stringify({
+          model: 'gpt-5.1-codex',
+          model_provider: 'scripted',
+          model_providers: {
+            scripted: {
+              name: 'scripted',
+              base_url: `${model}/v1`,
+              env_key: 'OPENAI_API_KEY',
+              wire_api: 'responses',
+              requires_openai_auth: false,
+              request_max_retries: 0,
+              stream_max_retries: 0,
+            },
+          },
+        }),
+      },
+    }),
+    shell: (cmd) => ({ call: 'exec_command', input: { cmd, yield_time_ms: 20_000 } }),
+    steers: true,
+    resumes: true,
+  },
+  {
+    name: 'gemini',
+    settings: (model) => ({
+      program: program('gemini', 'gemini'),
+      args: ['-m', 'gemini-2.5-pro'],
+      env: { GEMINI_API_KEY: 'scripted', GOOGLE_GEMINI_BASE_URL: model },
+    }),
+    shell: (command) => ({ call: 'run_shell_command', input: { command, description: 'work' } }),
+    steers: false,
+    resumes: false,
+  },
+  {
+    name: 'copilot',
+    settings: (model) => ({
+      program: program('copilot', 'copilot'),
+      env: {
+        COPILOT_PROVIDER_BASE_URL: `${model}/v1`,
+        COPILOT_PROVIDER_TYPE: 'openai',
+        COPILOT_PROVIDER_API_KEY: 'scripted',
+        COPILOT_MODEL: 'gpt-5.4',
+        COPILOT_OFFLINE: 'true',
+      },
+    }),
+    shell: (command) => ({ call: 'bash', input: { command, description: 'work', mode: 'sync', initial_wait: 30 } }),
+    steers: false,
+    resumes: true,
+  },
+  {
+    name: 'opencode',
+    settings: (model) => ({
+      program: program('opencode', 'opencode'),
+      env: {
+        OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+        OPENCODE_CONFIG_CONTENT: JSON.stringify({
+          model: 'scripted/scripted-model',
+          small_model: 'scripted/scripted-model',
+          provider: {
+            scripted: {
+              npm: '@ai-sdk/openai-compatible',
+              name: 'Scripted',
+              options: { baseURL: `${model}/v1`, apiKey: 'scripted' },
+              models: {
+                'scripted-model': {
+                  name: 'Scripted',
+                  tool_call: true,
+                  limit: { context: 200_000, output: 8_000 },
+                },
+              },
+            },
+          },
+        }),
+      },
+    }),
+    shell: (command) => ({ call: 'bash', input: { command, description: 'work' } }),
+    steers: false,
+    resumes: true,
+  },
+];
