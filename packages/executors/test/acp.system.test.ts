@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PRESETS, detect } from '@reveille/executors/acp';
 import { expect, test } from 'vitest';
-import { Bench, identityOf, script, until } from './acp/bench.ts';
+import { Bench, SCRIPTED_AGENT, identityOf, script, until } from './acp/bench.ts';
 import { straysOf } from '../src/acp/strays.ts';
 
 test('[EXE1.20] a turn is a prompt; what the agent says, thinks, calls, edits and uses comes as events', async () => {
@@ -312,4 +314,50 @@ test('[EXE1.25] one that dies in its turn is a crash, with its last words on the
   const refusal = bench.start();
   refusal.turn(script({ do: 'stop', reason: 'refusal' }));
   expect(await refusal.failed()).toMatchObject({ class: 'refusal' });
+});
+
+test('[EXE2.1] what is installed is found by looking and asked once, with a home made for that', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-detect-'));
+  try {
+    const bin = join(folder, 'bin');
+    const home = join(folder, 'home');
+    mkdirSync(bin);
+    mkdirSync(home);
+    const program = join(bin, 'gemini');
+    const writes = `echo x > "$HOME/trace"; echo asked >> '${folder}/asked'`;
+    const agent = (flags: string): string =>
+      `#!/bin/sh\n${writes}\nexec '${process.execPath}' '${SCRIPTED_AGENT}' ${flags}\n`;
+    writeFileSync(program, agent(''), { mode: 0o755 });
+    const gemini = PRESETS.find(({ name }) => name === 'gemini')!;
+    const env = { PATH: `${bin}:/usr/bin:/bin`, GEMINI_API_KEY: 'k' };
+    const options = { env, home, folder: join(folder, 'cache'), version: '0', initializeMs: 600_000 };
+    const found = {
+      name: 'gemini',
+      program,
+      version: '1.2.3',
+      login: 'yes',
+      // It says that it can load a session, and is known for not doing so.
+      can: { resume: false, steer: false, httpTools: true },
+      problem: null,
+    };
+    expect(await detect(gemini, options)).toMatchObject(found);
+    expect(await detect(gemini, options)).toMatchObject(found);
+    expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe('asked\n');
+    expect(readdirSync(home)).toEqual([]);
+    expect(readdirSync(options.folder)).toEqual(['gemini.json']);
+
+    writeFileSync(program, agent('--crash # another one'), { mode: 0o755 });
+    const broken = await detect(gemini, { ...options, env: { PATH: env.PATH } });
+    expect(broken).toMatchObject({ login: 'no', version: null, can: null });
+    expect(broken.problem).toMatch(/left-pad/);
+    writeFileSync(program, agent('--hang'), { mode: 0o755 });
+    expect((await detect(gemini, { ...options, initializeMs: 200 })).problem).toMatch(/did not answer/);
+    rmSync(program);
+    expect(await detect(gemini, options)).toMatchObject({
+      program: null,
+      problem: expect.stringMatching(/not installed.*npm install -g @google\/gemini-cli/),
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
