@@ -80,7 +80,8 @@ test('[EXE1.20] a call that is announced before its arguments are known is told 
 });
 
 test('[EXE1.21] what is asked: nothing that the sandbox holds, everything by setting, and never a way out of the mode', () => {
-  const boundary = { policy: 'boundary', confined: true, writes: true } as const;
+  const ownTools = new Set(['Report your task as done']);
+  const boundary = { policy: 'boundary', confined: true, writes: true, ownTools } as const;
   expect(judge({ kind: 'execute', title: 'make' }, boundary)).toBe('allow');
   expect(judge({ kind: 'execute', title: 'make' }, { ...boundary, confined: false })).toBe('ask');
   expect(judge({ kind: 'execute', title: 'make' }, { ...boundary, policy: 'ask' })).toBe('ask');
@@ -89,6 +90,9 @@ test('[EXE1.21] what is asked: nothing that the sandbox holds, everything by set
   expect(judge({ kind: 'switch_mode' }, boundary)).toBe('deny');
   expect(judge({ title: 'something' }, boundary)).toBe('ask');
   expect(judge({ title: 'mcp_reveille_a2a_send_message' }, { ...boundary, policy: 'ask' })).toBe('allow');
+  expect(judge({ kind: 'other', title: 'Report your task as done' }, { ...boundary, policy: 'ask' })).toBe(
+    'allow',
+  );
   // A command cannot pass for one of our tools by its name.
   expect(judge({ kind: 'execute', title: 'reveille a2a_x' }, { ...boundary, policy: 'ask' })).toBe('ask');
   expect(['approve', 'Approved: go', 'yes', 'allow'].map(allows)).toEqual([true, true, true, true]);

@@ -19,6 +19,7 @@ interface Turn {
   giveUp?: NodeJS.Timeout;
 }
 
+const NONE: ReadonlySet<string> = new Set();
 const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
 
 /**
@@ -237,7 +238,8 @@ export class AcpAgent implements Agent {
     if (!turn || turn.cancelled || this.#stopped) return CANCELLED;
     const call = this.#listener.callOf(toolCall);
     const confined = this.#life?.confined ?? false;
-    const judging = { policy: this.#options.policy, confined, writes: !this.#readOnly };
+    const { policy, ownTools = NONE } = this.#options;
+    const judging = { policy, ownTools, confined, writes: !this.#readOnly };
     const judged = judge(call, judging);
     const verdict = judged === 'ask' ? await this.#ask(turn, call) : judged;
     if (verdict === 'gone' || turn.over.signal.aborted) return CANCELLED;

@@ -39,6 +39,8 @@ export interface AcpOptions {
   /** Asks up the tree, and waits. Rejects if nobody waits any more. */
   readonly approve: (spec: StartSpec, wish: Wish, signal: AbortSignal) => Promise<string>;
   readonly policy: Policy;
+  /** What our own tools are called, for people too: for them nobody is asked. */
+  readonly ownTools?: ReadonlySet<string>;
   /** For calls of the client that were not offered; null: it has no files. */
   readonly hands: (spec: StartSpec) => Hands | null;
   /** Who it is, said once per session; null: nothing to say. */

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Executor, StartSpec } from '@reveille/core';
 import { acpExecutor, pruneHomes, type Hands } from '@reveille/executors/acp';
+import { toolsJson } from '@reveille/tools';
 import type { Boundary } from '@reveille/worktrees';
 import { processIdentity } from '../../place/process-identity.ts';
 import { VERSION } from '../../version.ts';
@@ -47,6 +48,7 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
     approve: ({ session, run, epoch }, wish, signal) =>
       world.approve({ kind: 'worker', session, run, epoch }, wish, signal),
     policy: config.acp.permissions,
+    ownTools: new Set(toolsJson().flatMap(({ name, title }) => [name, title])),
     hands: (spec) => handsOf(rooms, spec),
     role: async (spec) => roleOf(rooms, spec),
     digest: (spec) => digestOf(world, spec),
