@@ -178,6 +178,19 @@ test('[EXE4.21] stop ends all of it: also one that ignores end of input and TERM
   expect(life.events.at(-1)).toEqual({ type: 'exited', detail: 'enough' });
 });
 
+test('[EXE4.21] one that is stopped in its turn is first asked, and what it then says it used is told', async () => {
+  await using bench = new Bench({ options: { waits: { lastMs: 600_000 } } });
+  const life = bench.start();
+  life.turn(script({ do: 'usage', usage: { totalTokens: 9 } }, { do: 'say', text: 'busy' }, { do: 'hang' }));
+  await life.says('busy');
+  await life.agent.stop('enough');
+  expect(life.events.slice(-2)).toEqual([
+    { type: 'usage', id: '1-1', tokens: 9, usd: 0 },
+    { type: 'exited', detail: 'enough' },
+  ]);
+  expect(life.of('turn_ended')).toEqual([]);
+});
+
 test('[EXE4.22] what an earlier life left is ended by its identity, and nobody else', async () => {
   await using bench = new Bench();
   const [left, other] = [bench.start(), bench.start()];

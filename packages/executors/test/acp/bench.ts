@@ -93,7 +93,7 @@ export class Bench implements AsyncDisposable {
       graces: { eofMs: 3_000, termMs: 300 },
       ...options,
       // However busy the machine is.
-      waits: { initializeMs: 600_000, sessionMs: 600_000, ...options.waits },
+      waits: { initializeMs: 600_000, sessionMs: 600_000, lastMs: 50, ...options.waits },
     });
   }
 
