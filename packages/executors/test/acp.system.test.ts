@@ -116,9 +116,12 @@ test('[EXE1.22] mail reaches a busy agent only where it is announced; a second p
 test('[EXE3.20] a session is taken up again where it was, and says which messages it has', async () => {
   await using bench = new Bench();
   const first = bench.start();
-  const steps = [{ do: 'say', text: 'one' }, { do: 'hang' }, { do: 'say', text: 'two' }];
+  const steps = [
+    { do: 'hang', ready: 'ready' },
+    { do: 'say', text: 'two' },
+  ];
   first.turn(`msg_given1 ${script(...steps)}`, ['msg_given1']);
-  await first.says('one');
+  await bench.has('ready');
   const { token } = first;
   expect(token).not.toBeNull();
   await first.agent.stop('a crash');
@@ -156,10 +159,8 @@ test('[EXE4.20] one that ignores a cancel loses its process, not its session', a
     options: { waits: { cancelMs: 50 }, graces: { eofMs: 100, termMs: 100 } },
   });
   const life = bench.start();
-  life.turn(
-    script({ do: 'ignoreCancel' }, { do: 'say', text: 'deaf' }, { do: 'hang' }, { do: 'say', text: 'again' }),
-  );
-  await life.says('deaf');
+  life.turn(script({ do: 'ignoreCancel' }, { do: 'hang', ready: 'deaf' }, { do: 'say', text: 'again' }));
+  await bench.has('deaf');
   life.agent.interrupt();
   expect(await life.ended()).toMatchObject({ turn: 1, interrupted: true });
   life.turn('go on');

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -105,6 +105,10 @@ export class Bench implements AsyncDisposable {
 
   write(path: string, content = ''): void {
     writeFileSync(join(this.workdir, path), content);
+  }
+
+  async has(path: string): Promise<void> {
+    await until(() => existsSync(join(this.workdir, path)));
   }
 
   read(path: string): string {
