@@ -1,7 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startModelServer, withModelScript, type ModelScript, type ModelServer } from '@reveille/model-server';
+import {
+  startModelServer,
+  withModelScript,
+  type ModelScript,
+  type ModelServer,
+} from '@reveille/model-server';
 import type { Client, PlanInput, RunEnd, TaskView } from '@reveille/protocol';
 import { House, until } from '../../packages/daemon/test/house.ts';
 import { folderOf } from '../../scripts/agents.mjs';
@@ -42,10 +47,33 @@ export class AgentsHouse extends House {
   }
 
   /** One task in the repository, started. */
-  async run(client: Client, task: Partial<PlanInput['tasks'][number]> & { prompt: string }): Promise<TaskView> {
+  async run(
+    client: Client,
+    task: Partial<PlanInput['tasks'][number]> & { prompt: string },
+  ): Promise<TaskView> {
     const input = { name: 'p', repository: this.root, tasks: [{ id: 'a', ...task }] };
     const { tasks } = await client.savePlan(input, { start: true });
     return tasks[0]!;
+  }
+
+  async worktreeOf(client: Client, { task }: TaskView): Promise<string> {
+    const path = join(`${this.root}.worktrees`, `p-${task.name}`);
+    await until(async () => existsSync(path) && (await client.getTask(task.id)).run !== null);
+    return path;
+  }
+
+  /** The processes that work in a folder, wherever they are. */
+  livingIn(folder: string): number[] {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => {
+        try {
+          return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
+        } catch {
+          return false;
+        }
+      });
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

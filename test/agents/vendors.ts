@@ -12,9 +12,10 @@ export interface Vendor {
   readonly resumes: boolean;
 }
 
-const program = (name: Vendor['name'], file: string): string => join(folderOf(name), 'node_modules/.bin', file);
+const program = (name: Vendor['name'], file: string): string =>
+  join(folderOf(name), 'node_modules/.bin', file);
 
-export const VENDORS: readonly Vendor[] = [
+const ALL: readonly Vendor[] = [
   {
     name: 'claude',
     settings: (model) => ({ env: { ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'sk-ant-scripted' } }),
@@ -73,7 +74,10 @@ export const VENDORS: readonly Vendor[] = [
         COPILOT_OFFLINE: 'true',
       },
     }),
-    shell: (command) => ({ call: 'bash', input: { command, description: 'work', mode: 'sync', initial_wait: 30 } }),
+    shell: (command) => ({
+      call: 'bash',
+      input: { command, description: 'work', mode: 'sync', initial_wait: 30 },
+    }),
     steers: false,
     resumes: true,
   },
@@ -108,3 +112,7 @@ export const VENDORS: readonly Vendor[] = [
     resumes: true,
   },
 ];
+
+/** But for those that the registry refused: `npm run test:agents` says which and why. */
+const refused = new Set((process.env['REVEILLE_AGENTS_REFUSED'] ?? '').split(','));
+export const VENDORS = ALL.filter(({ name }) => !refused.has(name));

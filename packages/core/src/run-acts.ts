@@ -15,6 +15,7 @@ import { hearAnswer, inquire, isAsked } from './inquiry.ts';
 import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Seen } from './ports/executor.ts';
 import type { Findings } from './ports/workspaces.ts';
+import { spendUsage } from './observations.ts';
 import { offerTask } from './offers.ts';
 import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
@@ -328,12 +329,15 @@ export async function fault(
   });
 }
 
-/** The agent of a run that has ended is gone: its task needs no host any more, unless it is to be tried again. */
-export async function letGo(tx: Tx, id: RunId): Promise<void> {
+/**
+ * The agent of a run that has ended is gone: its task needs no host any more, unless it is to be tried again. What it
+ * said it used while it was being stopped was used all the same.
+ */
+export async function letGo(tx: Tx, id: RunId, usage: Parameters<typeof spendUsage>[3] = []): Promise<void> {
   const run = await tx.need('run', id);
   if (run.state === 'open' || run.identity === null) return;
-  tx.put('run', { ...run, host: null, identity: null });
   const task = await tx.need('task', run.task);
+  await spendUsage(tx, task, { ...run, host: null, identity: null }, usage);
   if (task.state === 'ready') offerTask(tx, task, { release: true });
   else if (task.run === null) tx.drop(task.id);
 }

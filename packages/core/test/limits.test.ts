@@ -266,6 +266,21 @@ describe('budgets', () => {
     expect((await budget(world, a.task)).used.tokens).toBe(60);
   });
 
+  test('[LIM1] what an agent says it used while it is stopped after its report counts, once', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    const stop = a.stop.bind(a);
+    a.stop = async (reason) => {
+      a.hears({ type: 'usage', id: 'last', tokens: 5, usd: 0.5 });
+      a.hears({ type: 'usage', id: 'last', tokens: 5, usd: 0.5 });
+      await stop(reason);
+    };
+    await a.reports('done');
+    await quiet();
+    expect((await world.task('a')).run).toMatchObject({ state: 'ended', used: { tokens: 5, usd: 0.5 } });
+  });
+
   test('[LIM1] turns', async () => {
     await using world = await start();
     await world.plan({ a: { budget: { turns: 2 } } });

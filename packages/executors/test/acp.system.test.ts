@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PRESETS, detect } from '@reveille/executors/acp';
 import { expect, test } from 'vitest';
-import { Bench, identityOf, script, until } from './acp/bench.ts';
+import { Bench, SCRIPTED_AGENT, identityOf, script, until } from './acp/bench.ts';
 import { straysOf } from '../src/acp/strays.ts';
 
 test('[EXE1.20] a turn is a prompt; what the agent says, thinks, calls, edits and uses comes as events', async () => {
@@ -114,9 +116,12 @@ test('[EXE1.22] mail reaches a busy agent only where it is announced; a second p
 test('[EXE3.20] a session is taken up again where it was, and says which messages it has', async () => {
   await using bench = new Bench();
   const first = bench.start();
-  const steps = [{ do: 'say', text: 'one' }, { do: 'hang' }, { do: 'say', text: 'two' }];
+  const steps = [
+    { do: 'hang', ready: 'ready' },
+    { do: 'say', text: 'two' },
+  ];
   first.turn(`msg_given1 ${script(...steps)}`, ['msg_given1']);
-  await first.says('one');
+  await bench.has('ready');
   const { token } = first;
   expect(token).not.toBeNull();
   await first.agent.stop('a crash');
@@ -154,10 +159,8 @@ test('[EXE4.20] one that ignores a cancel loses its process, not its session', a
     options: { waits: { cancelMs: 50 }, graces: { eofMs: 100, termMs: 100 } },
   });
   const life = bench.start();
-  life.turn(
-    script({ do: 'ignoreCancel' }, { do: 'say', text: 'deaf' }, { do: 'hang' }, { do: 'say', text: 'again' }),
-  );
-  await life.says('deaf');
+  life.turn(script({ do: 'ignoreCancel' }, { do: 'hang', ready: 'deaf' }, { do: 'say', text: 'again' }));
+  await bench.has('deaf');
   life.agent.interrupt();
   expect(await life.ended()).toMatchObject({ turn: 1, interrupted: true });
   life.turn('go on');
@@ -174,6 +177,19 @@ test('[EXE4.21] stop ends all of it: also one that ignores end of input and TERM
   await life.agent.stop('enough');
   expect(straysOf(`REVEILLE_AGENT=${life.name}`)).toEqual([]);
   expect(life.events.at(-1)).toEqual({ type: 'exited', detail: 'enough' });
+});
+
+test('[EXE4.21] one that is stopped in its turn is first asked, and what it then says it used is told', async () => {
+  await using bench = new Bench({ options: { waits: { lastMs: 600_000 } } });
+  const life = bench.start();
+  life.turn(script({ do: 'usage', usage: { totalTokens: 9 } }, { do: 'say', text: 'busy' }, { do: 'hang' }));
+  await life.says('busy');
+  await life.agent.stop('enough');
+  expect(life.events.slice(-2)).toEqual([
+    { type: 'usage', id: '1-1', tokens: 9, usd: 0 },
+    { type: 'exited', detail: 'enough' },
+  ]);
+  expect(life.of('turn_ended')).toEqual([]);
 });
 
 test('[EXE4.22] what an earlier life left is ended by its identity, and nobody else', async () => {
@@ -312,4 +328,50 @@ test('[EXE1.25] one that dies in its turn is a crash, with its last words on the
   const refusal = bench.start();
   refusal.turn(script({ do: 'stop', reason: 'refusal' }));
   expect(await refusal.failed()).toMatchObject({ class: 'refusal' });
+});
+
+test('[EXE2.1] what is installed is found by looking and asked once, with a home made for that', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-detect-'));
+  try {
+    const bin = join(folder, 'bin');
+    const home = join(folder, 'home');
+    mkdirSync(bin);
+    mkdirSync(home);
+    const program = join(bin, 'gemini');
+    const writes = `echo x > "$HOME/trace"; echo asked >> '${folder}/asked'`;
+    const agent = (flags: string): string =>
+      `#!/bin/sh\n${writes}\nexec '${process.execPath}' '${SCRIPTED_AGENT}' ${flags}\n`;
+    writeFileSync(program, agent(''), { mode: 0o755 });
+    const gemini = PRESETS.find(({ name }) => name === 'gemini')!;
+    const env = { PATH: `${bin}:/usr/bin:/bin`, GEMINI_API_KEY: 'k' };
+    const options = { env, home, folder: join(folder, 'cache'), version: '0', initializeMs: 600_000 };
+    const found = {
+      name: 'gemini',
+      program,
+      version: '1.2.3',
+      login: 'yes',
+      // It says that it can load a session, and is known for not doing so.
+      can: { resume: false, steer: false, httpTools: true },
+      problem: null,
+    };
+    expect(await detect(gemini, options)).toMatchObject(found);
+    expect(await detect(gemini, options)).toMatchObject(found);
+    expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe('asked\n');
+    expect(readdirSync(home)).toEqual([]);
+    expect(readdirSync(options.folder)).toEqual(['gemini.json']);
+
+    writeFileSync(program, agent('--crash # another one'), { mode: 0o755 });
+    const broken = await detect(gemini, { ...options, env: { PATH: env.PATH } });
+    expect(broken).toMatchObject({ login: 'no', version: null, can: null });
+    expect(broken.problem).toMatch(/left-pad/);
+    writeFileSync(program, agent('--hang'), { mode: 0o755 });
+    expect((await detect(gemini, { ...options, initializeMs: 200 })).problem).toMatch(/did not answer/);
+    rmSync(program);
+    expect(await detect(gemini, options)).toMatchObject({
+      program: null,
+      problem: expect.stringMatching(/not installed.*npm install -g @google\/gemini-cli/),
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

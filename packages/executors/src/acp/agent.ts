@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError } from '@reveille/protocol';
@@ -14,11 +15,14 @@ interface Turn {
   readonly input: TurnInput;
   /** Ends what waits for an answer in this turn. */
   readonly over: AbortController;
+  /** Settles when the prompt has been answered, however. */
+  readonly answered: PromiseWithResolvers<void>;
   prompted: boolean;
   cancelled: boolean;
   giveUp?: NodeJS.Timeout;
 }
 
+const NONE: ReadonlySet<string> = new Set();
 const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
 
 /**
@@ -67,7 +71,8 @@ export class AcpAgent implements Agent {
 
   turn(input: TurnInput): void {
     if (this.#dead || this.#stopped) return;
-    const turn: Turn = { input, over: new AbortController(), prompted: false, cancelled: false };
+    const [over, answered] = [new AbortController(), Promise.withResolvers<void>()];
+    const turn: Turn = { input, over, answered, prompted: false, cancelled: false };
     this.#turn = turn;
     this.#listener.turnBegins();
     if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#start());
@@ -104,7 +109,7 @@ export class AcpAgent implements Agent {
   async stop(reason: string): Promise<void> {
     this.#stopped = true;
     this.#turn?.over.abort();
-    if (this.#turn?.prompted) this.#life?.cancel();
+    if (this.#turn?.prompted && !this.#dead) await this.#lastAnswer(this.#turn);
     await (this.#dead ??= this.#endStarting(reason));
   }
 
@@ -173,6 +178,8 @@ export class AcpAgent implements Agent {
       if (this.#turn === turn) await this.#answered(turn, fieldsOf(response));
     } catch (error) {
       await this.#broke(life, turn, error);
+    } finally {
+      turn.answered.resolve();
     }
   }
 
@@ -237,7 +244,8 @@ export class AcpAgent implements Agent {
     if (!turn || turn.cancelled || this.#stopped) return CANCELLED;
     const call = this.#listener.callOf(toolCall);
     const confined = this.#life?.confined ?? false;
-    const judging = { policy: this.#options.policy, confined, writes: !this.#readOnly };
+    const { policy, ownTools = NONE } = this.#options;
+    const judging = { policy, ownTools, confined, writes: !this.#readOnly };
     const judged = judge(call, judging);
     const verdict = judged === 'ask' ? await this.#ask(turn, call) : judged;
     if (verdict === 'gone' || turn.over.signal.aborted) return CANCELLED;
@@ -264,6 +272,16 @@ export class AcpAgent implements Agent {
   async #fail(failure: Failure): Promise<void> {
     this.#tell({ type: 'failed', ...failure });
     await (this.#dead ??= this.#end(failure.message));
+  }
+
+  /** It is asked to stop: most answer at once, and say what the turn has used. */
+  async #lastAnswer(turn: Turn): Promise<void> {
+    const { lastMs } = { ...WAITS, ...this.#options.waits };
+    this.#life?.cancel();
+    const late = new AbortController();
+    const deadline = sleep(lastMs, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([turn.answered.promise, deadline]);
+    late.abort();
   }
 
   /** One that is being started when it is stopped ends by that, or does not begin. */

@@ -3,12 +3,6 @@ import { fieldsOf } from './shapes.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** What a person configured for an agent. */
-export interface Configured {
-  readonly env: Variables;
-  readonly hosts: readonly string[];
-}
-
 /**
  * The whole environment of an agent: what it needs to be quiet and to leave its guarding to us, the keys it is known to
  * look for, and what was configured for it. Nothing else of ours.

@@ -18,9 +18,11 @@ export interface Waits {
   readonly sessionMs: number;
   /** The end of a turn that was cancelled; then the process is ended in its place. */
   readonly cancelMs: number;
+  /** The end of the turn of one that is stopped: with it comes what it used. */
+  readonly lastMs: number;
 }
 
-export const WAITS: Waits = { initializeMs: 20_000, sessionMs: 60_000, cancelMs: 10_000 };
+export const WAITS: Waits = { initializeMs: 20_000, sessionMs: 60_000, cancelMs: 10_000, lastMs: 1_000 };
 
 /** What the executor has of the world. Whoever composes knows the sandbox, the daemon and the person; this room does not. */
 export interface AcpOptions {
@@ -39,6 +41,8 @@ export interface AcpOptions {
   /** Asks up the tree, and waits. Rejects if nobody waits any more. */
   readonly approve: (spec: StartSpec, wish: Wish, signal: AbortSignal) => Promise<string>;
   readonly policy: Policy;
+  /** What our own tools are called, for people too: for them nobody is asked. */
+  readonly ownTools?: ReadonlySet<string>;
   /** For calls of the client that were not offered; null: it has no files. */
   readonly hands: (spec: StartSpec) => Hands | null;
   /** Who it is, said once per session; null: nothing to say. */

@@ -20,6 +20,8 @@ export interface Judging {
   readonly confined: boolean;
   /** Whether it may write at all (AGT4). */
   readonly writes: boolean;
+  /** What our own tools are called, for people too: some agents show no other name. */
+  readonly ownTools: ReadonlySet<string>;
 }
 
 export const OPTIONS = ['approve', 'deny'] as const;
@@ -32,22 +34,24 @@ const WRITES = new Set(['edit', 'delete', 'move']);
 const OURS = /(?:^|[^a-z0-9])(?:reveille|a2a_[a-z_]+|orchestrator_[a-z_]+)(?:[^a-z0-9]|$)/i;
 
 /** What is to be done about a request, before anybody is asked. */
-export function judge(call: Fields, { policy, confined, writes }: Judging): 'allow' | 'deny' | 'ask' {
+export function judge(call: Fields, judging: Judging): 'allow' | 'deny' | 'ask' {
+  const { policy, confined, writes, ownTools } = judging;
   const kind = textOf(call['kind']);
   // Out of the mode that we started it in there is no way.
   if (kind === 'switch_mode') return 'deny';
   if (!writes && WRITES.has(kind)) return 'deny';
-  if (isOurs(call)) return 'allow';
+  if (isOurs(call, ownTools)) return 'allow';
   if (policy === 'ask') return 'ask';
   if (HARMLESS.has(kind)) return 'allow';
   return confined && HELD.has(kind) ? 'allow' : 'ask';
 }
 
 /** A call of one of our own tools: nothing that runs or changes anything by itself can pass for one. */
-function isOurs(call: Fields): boolean {
+function isOurs(call: Fields, ownTools: ReadonlySet<string>): boolean {
   const kind = textOf(call['kind']);
   if (kind !== '' && kind !== 'other' && kind !== 'read' && kind !== 'think') return false;
-  return OURS.test(textOf(call['name'])) || OURS.test(textOf(call['title']));
+  const names = [textOf(call['name']), textOf(call['title'])];
+  return names.some((name) => OURS.test(name) || ownTools.has(name));
 }
 
 /** The wish of an agent, in words that can be judged without seeing its screen. */

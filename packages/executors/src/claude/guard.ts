@@ -61,7 +61,11 @@ export class Guard {
     const { spec, options, launch } = this.#parts;
     const call = { kind: KINDS[tool] ?? 'other', name: tool, title: plainName(tool), rawInput: input };
     const writes = !spec.role?.readOnly;
-    const verdict = judge(call, { policy: options.policy, confined: launch.confined, writes });
+    const verdict = judge(call, {
+      ...{ policy: options.policy, confined: launch.confined, writes },
+      // It calls ours by names that say whose they are.
+      ownTools: new Set(),
+    });
     const granted =
       verdict === 'ask' ? await this.#ask(call, toolUseID ?? tool, signal) : verdict === 'allow';
     if (granted) return { behavior: 'allow', updatedInput: input };

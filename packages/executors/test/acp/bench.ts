@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -93,7 +93,7 @@ export class Bench implements AsyncDisposable {
       graces: { eofMs: 3_000, termMs: 300 },
       ...options,
       // However busy the machine is.
-      waits: { initializeMs: 600_000, sessionMs: 600_000, ...options.waits },
+      waits: { initializeMs: 600_000, sessionMs: 600_000, lastMs: 50, ...options.waits },
     });
   }
 
@@ -105,6 +105,10 @@ export class Bench implements AsyncDisposable {
 
   write(path: string, content = ''): void {
     writeFileSync(join(this.workdir, path), content);
+  }
+
+  async has(path: string): Promise<void> {
+    await until(() => existsSync(join(this.workdir, path)));
   }
 
   read(path: string): string {

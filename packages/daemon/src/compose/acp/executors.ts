@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Executor, StartSpec } from '@reveille/core';
 import { acpExecutor, pruneHomes, type Hands, type Wish } from '@reveille/executors/acp';
 import { CLAUDE, SDK_PACKAGE, claudeExecutor, loadSdk } from '@reveille/executors/claude';
+import { toolsJson } from '@reveille/tools';
 import type { Boundary } from '@reveille/worktrees';
 import { processIdentity } from '../../place/process-identity.ts';
 import { VERSION } from '../../version.ts';
@@ -18,6 +19,8 @@ interface Rooms {
   readonly agents: RepositoryAgents;
 }
 
+/** Of our own tools nobody is asked: they decide for themselves. */
+const OWN_TOOLS = new Set(toolsJson().flatMap(({ name, title }) => [name, title]));
 const FILE_BYTES = 16 * 2 ** 20;
 
 /** The executor of one agent that speaks the protocol, with what it has of the other rooms. */
@@ -32,6 +35,7 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
       needs.startsWith('.')
         ? existsSync(join(homedir(), needs))
         : (configured.env[needs] ?? process.env[needs] ?? '') !== '',
+    ownTools: OWN_TOOLS,
     hands: (spec) => handsOf(rooms, spec),
     role: async (spec) => roleOf(rooms, spec),
     log: (message, data) => world.log.warn(message, data),

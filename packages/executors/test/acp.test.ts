@@ -1,0 +1,196 @@
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PRESETS, custom, endpointsIn, environmentFor, makeHome } from '@reveille/executors/acp';
+import type { ExecutorEvent } from '@reveille/core';
+import { expect, test } from 'vitest';
+import { Listener } from '../src/acp/events.ts';
+import { classOf } from '../src/acp/failures.ts';
+import { History } from '../src/acp/history.ts';
+import { messagesOf } from '../src/acp/lines.ts';
+import { allows, judge, optionFor } from '../src/acp/permission.ts';
+import { UsageCounter } from '../src/acp/usage.ts';
+
+const preset = (name: string) => PRESETS.find((each) => each.name === name)!;
+const held = { confined: true, asks: false };
+
+async function* chunks(...texts: readonly string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+test('[EXE1.23] messages are found however they are cut, and a line that is too long costs no memory', async () => {
+  const told: string[] = [];
+  const message = (id: number): string => `{"jsonrpc":"2.0","id":${id},"result":"é"}\n`;
+  const [first, second] = [message(1), message(2)];
+  const output = chunks(
+    first.slice(0, 9),
+    first.slice(9),
+    'noise\n',
+    'x'.repeat(60),
+    'y'.repeat(60),
+    `\n${second}[1]`,
+  );
+  const found = [];
+  for await (const each of messagesOf(output, { longest: 100, garbage: (text) => void told.push(text) }))
+    found.push(each);
+  expect(found).toEqual([JSON.parse(first), JSON.parse(second)]);
+  expect(told).toEqual(['noise', `a line of more than 100 bytes: ${'x'.repeat(60)}`, '[1]']);
+});
+
+test('[EXE1.26] usage is counted as each agent counts: per turn, since its start, in its own corner, or not at all', () => {
+  const turn = new UsageCounter('turn');
+  expect(turn.turnEnded({ usage: { totalTokens: 10 } })).toEqual({ tokens: 10, usd: 0 });
+  expect(turn.turnEnded({ usage: { inputTokens: 3, outputTokens: 4 } })).toEqual({ tokens: 7, usd: 0 });
+  expect(turn.turnEnded({})).toBeNull();
+  const all = new UsageCounter('cumulative');
+  expect(all.turnEnded({ usage: { totalTokens: 10 } })?.tokens).toBe(10);
+  expect(all.turnEnded({ usage: { totalTokens: 25 } })?.tokens).toBe(15);
+  // It was started again in between.
+  expect(all.turnEnded({ usage: { totalTokens: 4 } })?.tokens).toBe(4);
+  const meta = new UsageCounter('meta');
+  const counted = { _meta: { quota: { token_count: { input_tokens: 5, output_tokens: 6 } } } };
+  expect(meta.turnEnded({ usage: { totalTokens: 99 }, ...counted })?.tokens).toBe(11);
+  const cost = new UsageCounter('turn');
+  cost.hear({ cost: { amount: 0.5, currency: 'USD' } });
+  expect(cost.turnEnded({})).toEqual({ tokens: 0, usd: 0.5 });
+  cost.hear({ cost: { amount: 0.75, currency: 'USD' } });
+  expect(cost.turnEnded({})).toEqual({ tokens: 0, usd: 0.25 });
+  expect(cost.turnEnded({})).toBeNull();
+});
+
+test('[EXE1.20] a call that is announced before its arguments are known is told when they are, once', () => {
+  const events: ExecutorEvent[] = [];
+  const listener = new Listener((event) => void events.push(event));
+  const call = (fields: object) => listener.hear({ sessionUpdate: 'tool_call', toolCallId: 'a', ...fields });
+  const update = (fields: object) =>
+    listener.hear({ sessionUpdate: 'tool_call_update', toolCallId: 'a', ...fields });
+  listener.turnBegins();
+  call({ title: 'bash', kind: 'execute', status: 'pending' });
+  expect(events).toEqual([]);
+  update({ rawInput: { command: 'ls' }, title: null });
+  update({ status: 'in_progress' });
+  update({ status: 'completed', rawOutput: 'x' });
+  call({ title: 'bash', kind: 'execute', status: 'pending', rawInput: { command: 'pwd' } });
+  update({ status: 'completed', rawOutput: 'x' });
+  expect(events.map(({ type }) => type)).toEqual(['tool_call', 'tool_end', 'tool_call', 'tool_end']);
+  const digests = events.flatMap((event) => (event.type === 'tool_call' ? [event.digest] : []));
+  expect(new Set(digests).size).toBe(2);
+  // The second brought nothing new.
+  expect(events.flatMap((event) => (event.type === 'tool_end' ? [event.news] : []))).toEqual([true, false]);
+});
+
+test('[EXE1.21] what is asked: nothing that the sandbox holds, everything by setting, and never a way out of the mode', () => {
+  const ownTools = new Set(['Report your task as done']);
+  const boundary = { policy: 'boundary', confined: true, writes: true, ownTools } as const;
+  expect(judge({ kind: 'execute', title: 'make' }, boundary)).toBe('allow');
+  expect(judge({ kind: 'execute', title: 'make' }, { ...boundary, confined: false })).toBe('ask');
+  expect(judge({ kind: 'execute', title: 'make' }, { ...boundary, policy: 'ask' })).toBe('ask');
+  expect(judge({ kind: 'read', title: 'x' }, { ...boundary, confined: false })).toBe('allow');
+  expect(judge({ kind: 'edit', title: 'x' }, { ...boundary, writes: false })).toBe('deny');
+  expect(judge({ kind: 'switch_mode' }, boundary)).toBe('deny');
+  expect(judge({ title: 'something' }, boundary)).toBe('ask');
+  expect(judge({ title: 'mcp_reveille_a2a_send_message' }, { ...boundary, policy: 'ask' })).toBe('allow');
+  expect(judge({ kind: 'other', title: 'Report your task as done' }, { ...boundary, policy: 'ask' })).toBe(
+    'allow',
+  );
+  // A command cannot pass for one of our tools by its name.
+  expect(judge({ kind: 'execute', title: 'reveille a2a_x' }, { ...boundary, policy: 'ask' })).toBe('ask');
+  expect(['approve', 'Approved: go', 'yes', 'allow'].map(allows)).toEqual([true, true, true, true]);
+  expect(['deny', 'denied', 'no', 'not yet', '', 'I would approve'].some(allows)).toBe(false);
+  expect(optionFor([{ optionId: 'a', kind: 'allow_always' }], 'allow')).toBe('a');
+  expect(optionFor([{ optionId: 'a', kind: 'allow_always' }], 'deny')).toBeNull();
+});
+
+test('[EXE1.25] the words of an error say its class', () => {
+  const classes = {
+    '429 rate limit': 'rate_limit',
+    'You exceeded your current quota': 'rate_limit',
+    '529 overloaded': 'overload',
+    'getaddrinfo ENOTFOUND api.example.com': 'network',
+    'TypeError: fetch failed': 'network',
+    '401 Unauthorized': 'auth',
+    'Please log in first': 'auth',
+    'prompt is too long': 'invalid',
+    'port 4290 is in use': 'unknown',
+  };
+  for (const [words, errorClass] of Object.entries(classes))
+    expect([words, classOf(words)]).toEqual([words, errorClass]);
+});
+
+test('[EXE3.20] a history of any length is kept as the ids in it, also one that is cut in two', () => {
+  const history = new History();
+  const hear = (text: string) =>
+    history.hear({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
+  expect(history.seen('msg_abcdef1', false)).toBe('unknown');
+  hear('Message msg_abc');
+  hear('def1 for you');
+  expect(history.seen('msg_abcdef1', false)).toBe('yes');
+  expect(history.seen('msg_abcdef2', false)).toBe('unknown');
+  history.complete();
+  expect(history.seen('msg_abcdef2', false)).toBe('no');
+  expect(history.seen('msg_abcdef2', true)).toBe('unknown');
+});
+
+test('[EXE1.27] an agent gets its own keys and what is configured, and nothing else of ours', () => {
+  const outer = { OPENAI_API_KEY: 'k', AWS_SECRET_ACCESS_KEY: 's', REVEILLE_HOME: '/x', HOME: '/home/a' };
+  const env = environmentFor(preset('codex'), held, { outer, configured: { EXTRA: '1' } });
+  expect(env).toMatchObject({ OPENAI_API_KEY: 'k', EXTRA: '1', NO_BROWSER: '1' });
+  expect(Object.keys(env)).not.toEqual(expect.arrayContaining(['AWS_SECRET_ACCESS_KEY']));
+  for (const name of ['AWS_SECRET_ACCESS_KEY', 'REVEILLE_HOME', 'HOME']) expect(env).not.toHaveProperty(name);
+});
+
+test('[EXE1.27] its own sandbox is off where ours holds it, and on where nothing does or everything is to be asked', () => {
+  const mode = (holding: typeof held) =>
+    environmentFor(preset('codex'), holding, { outer: {}, configured: {} })['INITIAL_AGENT_MODE'];
+  expect(mode(held)).toBe('agent-full-access');
+  expect(mode({ confined: false, asks: false })).toBe('workspace-write');
+  expect(mode({ confined: true, asks: true })).toBe('workspace-write');
+  const permission = (asks: boolean): unknown => {
+    const configured = { OPENCODE_CONFIG_CONTENT: '{"model":"a/b","share":"manual"}' };
+    const env = environmentFor(preset('opencode'), { confined: true, asks }, { outer: {}, configured });
+    const content = JSON.parse(env['OPENCODE_CONFIG_CONTENT']!) as Record<string, unknown>;
+    // What is configured is put over ours; the rest of ours stays.
+    expect(content).toMatchObject({
+      model: 'a/b',
+      share: 'manual',
+      autoupdate: false,
+      tools: { task: false },
+    });
+    return content['permission'];
+  };
+  expect(permission(false)).toMatchObject({ '*': 'allow' });
+  expect(permission(true)).toMatchObject({ '*': 'ask' });
+});
+
+test('[EXE1.27] the way to its model is found in what it is given, wherever that is written', () => {
+  const env = {
+    BASE: 'http://127.0.0.1:4011/v1',
+    CONFIG: '{"a":{"base_url":"http://localhost:4012/v1"},"b":"https://models.example.com:8443/x"}',
+  };
+  expect(endpointsIn(env, ['api.openai.com'])).toEqual({
+    loopback: [4011, 4012],
+    hosts: ['api.openai.com', 'models.example.com:8443'],
+  });
+});
+
+test('[EXE1.27] its home is its own, with a link to its login; what the agent put there in its place stays', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-home-'));
+  try {
+    const person = join(folder, 'person');
+    mkdirSync(join(person, '.codex'), { recursive: true });
+    writeFileSync(join(person, '.codex/auth.json'), 'login');
+    const at = join(folder, 'homes', 'task');
+    const made = makeHome(at, preset('codex'), person);
+    expect(made).toEqual({ home: at, credentials: [join(person, '.codex/auth.json')] });
+    expect(readFileSync(join(at, '.codex/auth.json'), 'utf8')).toBe('login');
+    writeFileSync(join(at, '.codex/auth.json'), 'refreshed');
+    expect(readFileSync(join(person, '.codex/auth.json'), 'utf8')).toBe('refreshed');
+    rmSync(join(at, '.codex/auth.json'));
+    writeFileSync(join(at, '.codex/auth.json'), 'newer');
+    makeHome(at, preset('codex'), person);
+    expect(lstatSync(join(at, '.codex/auth.json')).isSymbolicLink()).toBe(false);
+    expect(makeHome(join(folder, 'homes', 'other'), custom('x', 'x', []), person).credentials).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
