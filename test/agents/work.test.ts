@@ -80,7 +80,7 @@ describe.each(VENDORS)('$name', ({ name, shell }) => {
   });
 
   test('[EXE10.6] that stops without a report is asked, and its answer counts', async () => {
-    await using house = await AgentsHouse.open({ engine: { health: { idleAfterMs: 1_000 } } });
+    await using house = await AgentsHouse.open({ engine: { health: { inactiveAfterMs: 1_000, graceMs: 1_000 } } });
     const client = await house.connect();
     const steps = [{ say: 'I think that was all.' }, report('I had forgotten to say so')];
     const view = await house.run(client, { agent: `${name}:coder`, prompt: scripted({ steps }) });
@@ -110,7 +110,7 @@ test('[EXE10.8] agents of all vendors at once, in one repository, and their work
     }),
   }));
   const { plan } = await client.savePlan({ name: 'all', repository: house.root, tasks }, { start: true });
-  await until(async () => (await client.getPlan(plan.id)).status === 'completed');
+  await until(async () => (await client.getPlan(plan.id)).plan.state === 'completed');
   const files = house.git('ls-tree', '--name-only', 'reveille/all').split('\n');
   expect(files).toEqual(expect.arrayContaining(VENDORS.map(({ name }) => `${name}.txt`)));
 });
