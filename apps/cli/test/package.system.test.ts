@@ -13,8 +13,8 @@ const LARGEST_BYTES = 1_500_000;
 describe('the package', () => {
   let installed: Installed;
   let house: House;
-  beforeAll(() => {
-    installed = new Installed();
+  beforeAll(async () => {
+    installed = await Installed.make();
     house = new House();
   });
   afterAll(async () => {
