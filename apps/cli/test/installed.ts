@@ -39,6 +39,12 @@ export class Installed implements Disposable {
     return ended(child);
   }
 
+  /** By npx, as somebody who installs nothing. */
+  npx(...args: string[]): Promise<string> {
+    const from = ['--yes', '--offline', '--package', this.tarball];
+    return this.#npm(join(this.folder, 'empty'), 'exec', ...from, '--', 'reveille', ...args);
+  }
+
   start(house: House, args: readonly string[]): Child {
     return spawn(this.program, args, {
       cwd: house.repository,
