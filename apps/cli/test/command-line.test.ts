@@ -6,7 +6,7 @@ import { run } from './io.ts';
 const VERBS =
   `init, demo, run, plan validate, plan run, plan status, plan pause, plan resume, plan cancel, spawn, send, status,
   logs, attach, inbox, answer, approve, deny, retry, cancel, pause, resume, swap, diff, open, pull, discard, restore,
-  integrate, agent list, agent show, agent new, doctor, dashboard, mcp, daemon start, daemon stop, daemon status, stop,
+  integrate, agent list, agent show, agent new, doctor, dashboard, mcp, hook, daemon start, daemon stop, daemon status, stop,
   completion`
     .split(',')
     .map((verb) => verb.trim());
@@ -48,6 +48,8 @@ test.each([
   [['stop'], 'Say what to stop: --all, or the name of a plan or a task.'],
   [['stop', '--all', 'x'], 'Say what to stop'],
   [['logs', '-n', 'many'], '--lines takes a number from 1 on, not "many".'],
+  [['hook', 'end'], 'The moment is one of stop, prompt, tool.'],
+  [['hook', 'stop', '--wait', 'long'], '--wait takes seconds, from 0 to 86400.'],
   [['completion', 'tcsh'], 'There are scripts for bash, zsh, fish, not for "tcsh".'],
   [['daemon', 'start', '--set', 'x'], '--set takes SETTING=VALUE, not "x".'],
 ])('[CLI1.2] %j is refused with what to write instead', async (args, sentence) => {

@@ -110,12 +110,25 @@ describe('the hooks of a chat', () => {
     }
   });
 
+  test('[WAK6.21] what is too long to be given along is told of, and waits; at a stop it is given whole', async () => {
+    const output = `${'long '.repeat(4_000)}the very end`;
+    await untilState(house, await give(chat, { steps: [{ do: 'report', output }] }), 'completed');
+    const given = (await hook(house, 'prompt'))?.hookSpecificOutput?.additionalContext;
+    expect(given).toContain('a2a_check_updates');
+    expect(given).not.toContain('the very end');
+    expect((await hook(house, 'stop'))?.reason).toContain('the very end');
+    expect(await hook(house, 'prompt')).toBeNull();
+  });
+
   test('[WAK6.22] a hook that is killed while it holds a chat loses nothing', async () => {
     const task = await give(chat, LONG);
     await untilState(house, task, 'running');
     const child = house.start(['hook', 'stop']);
     const over = ended(child);
-    child.stdin.end('{}');
+    // It may be killed before it has read.
+    child.stdin.on('error', () => undefined).end('{}');
+    // By then it waits, as a rule: this one does the same and takes about as long.
+    await hook(house, 'stop', '--wait', '0');
     child.kill('SIGKILL');
     await over;
     await house.json('cancel', task);

@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { ended, type Child, type Ended, type House } from './house.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, '');
@@ -12,19 +13,21 @@ const LEFT_OUT = /\/(?:\.git|\.cache|\.reveille|node_modules|dist|test|bench)$/;
 /** The package as somebody has it who installed it: packed from a clone, then installed from the tarball, offline. */
 export class Installed implements Disposable {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'reveille-package-')));
-  readonly tarball: string;
+  tarball = '';
   /** Where it lies now. */
   readonly root = join(this.folder, 'prefix/lib/node_modules/reveille');
   readonly program = join(this.folder, 'prefix/bin/reveille');
 
-  constructor() {
+  static async make(): Promise<Installed> {
+    const installed = new Installed();
     try {
-      this.tarball = this.#pack();
-      const empty = join(this.folder, 'empty');
+      installed.tarball = await installed.#pack();
+      const empty = join(installed.folder, 'empty');
       mkdirSync(empty);
-      this.#npm(empty, 'install', '--global', '--offline', this.tarball);
+      await installed.#npm(empty, 'install', '--global', '--offline', installed.tarball);
+      return installed;
     } catch (error) {
-      this[Symbol.dispose]();
+      installed[Symbol.dispose]();
       throw error;
     }
   }
@@ -34,6 +37,12 @@ export class Installed implements Disposable {
     const child = this.start(house, args);
     child.stdin.end();
     return ended(child);
+  }
+
+  /** By npx, as somebody who installs nothing. */
+  npx(...args: string[]): Promise<string> {
+    const from = ['--yes', '--offline', '--package', this.tarball];
+    return this.#npm(join(this.folder, 'empty'), 'exec', ...from, '--', 'reveille', ...args);
   }
 
   start(house: House, args: readonly string[]): Child {
@@ -49,15 +58,15 @@ export class Installed implements Disposable {
   }
 
   /** In a clone of its own: packing writes into it, and others may pack at the same time. */
-  #pack(): string {
+  async #pack(): Promise<string> {
     const clone = join(this.folder, 'clone');
     cpSync(ROOT, clone, { recursive: true, filter: (path) => !LEFT_OUT.test(path) });
     linkModules(clone);
-    const packed = this.#npm(clone, 'pack', '--silent', '--pack-destination', this.folder);
+    const packed = await this.#npm(clone, 'pack', '--silent', '--pack-destination', this.folder);
     return join(this.folder, packed.trim().split('\n').at(-1) ?? '');
   }
 
-  #npm(cwd: string, ...args: string[]): string {
+  async #npm(cwd: string, ...args: string[]): Promise<string> {
     const env = {
       PATH: pathWithNode(),
       HOME: join(this.folder, 'home'),
@@ -65,7 +74,7 @@ export class Installed implements Disposable {
       npm_config_prefix: join(this.folder, 'prefix'),
       npm_config_update_notifier: 'false',
     };
-    return execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    return (await promisify(execFile)('npm', args, { cwd, env })).stdout;
   }
 }
 

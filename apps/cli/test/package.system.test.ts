@@ -13,8 +13,8 @@ const LARGEST_BYTES = 1_500_000;
 describe('the package', () => {
   let installed: Installed;
   let house: House;
-  beforeAll(() => {
-    installed = new Installed();
+  beforeAll(async () => {
+    installed = await Installed.make();
     house = new House();
   });
   afterAll(async () => {
@@ -69,6 +69,7 @@ describe('the package', () => {
     expect(await output('--version')).toBe(
       `${(JSON.parse(read('package.json')) as { version: string }).version}\n`,
     );
+    expect(await installed.npx('--version')).toBe(await output('--version'));
     expect(await output('--help')).toContain('reveille <command>');
     expect(await output('completion', 'bash')).toContain('complete');
     expect(JSON.parse(await output('agent', 'list', '--json'))).toBeTruthy();

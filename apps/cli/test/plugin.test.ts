@@ -1,4 +1,6 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { toolsJson } from '@reveille/tools';
@@ -44,6 +46,31 @@ test('[WAK6.25] its commands name tools that a chat has', () => {
     const named = [...text.matchAll(/`((?:a2a|orchestrator)_\w+)`/g)].map(([, name]) => name);
     expect(named.length).toBeGreaterThan(0);
     for (const name of named) expect(known).toContain(name);
+  }
+});
+
+test('[WAK6.23] its hooks hold nobody because Reveille is not there, or is too old for them', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-plugin-'));
+  try {
+    const program = join(folder, 'reveille');
+    const hook = () => {
+      const env = { PATH: process.env['PATH'], REVEILLE_COMMAND: program };
+      const args = [join(PLUGIN, 'hooks/hook.sh'), 'stop'];
+      const { status, stdout } = spawnSync('sh', args, { env, encoding: 'utf8', input: '{}' });
+      return { status, stdout };
+    };
+    expect(hook()).toEqual({ status: 0, stdout: '' });
+    for (const [code, seen] of [
+      [0, 0],
+      [1, 1],
+      [2, 1],
+    ]) {
+      writeFileSync(program, `#!/bin/sh\necho "$@"\nexit ${code}\n`);
+      chmodSync(program, 0o755);
+      expect(hook()).toEqual({ status: seen, stdout: 'hook stop\n' });
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

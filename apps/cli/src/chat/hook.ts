@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Io } from '../io.ts';
 import { isAlive } from './lineage.ts';
 import { tasksUnderWay, untilNews } from './hold.ts';
-import { handOver, hasNews, type Desk } from './mail.ts';
+import { handOver, hasNews, lengthAt, type Desk } from './mail.ts';
 import { sessionsHere, type Served } from './mark.ts';
 
 /** The moments of a chat, by the word for them here and the one its client uses. */
@@ -27,6 +27,8 @@ export interface HookOptions {
 /** A daemon that does not answer must not make a chat slow. */
 const ANSWER_MS = 5_000;
 const LOOK_MS = 2_000;
+/** Claude Code takes 10,000 characters of what a hook adds; at a stop it takes all. */
+const LONGEST_ALONG = 8_000;
 const LARGEST_INPUT = 64 * 2 ** 20;
 
 /**
@@ -48,14 +50,33 @@ export async function hook({ io, moment, waitMs, signal }: HookOptions): Promise
   using chat = whileServed(served);
   const until = AbortSignal.any([signal, chat.gone, AbortSignal.timeout(waitMs)]);
   const tell = (deliveries: readonly Delivery[]): void => write(io, handedOver(moment, wordsFor(deliveries)));
+  if (moment !== 'stop') return giveAlong({ io, moment, desks, tell });
   for (;;) {
-    const desk = moment === 'stop' ? await untilNews({ desks, signal: until }) : await withNews(desks);
+    const desk = await untilNews({ desks, signal: until });
     if (!desk) break;
-    if (await handOver(desk, tell)) return;
-    // Another call of the chat was given it.
-    if (moment !== 'stop' || until.aborted) return;
+    // Otherwise another call of the chat was given it.
+    if ((await handOver(desk, tell)) || until.aborted) return;
   }
-  if (moment === 'stop' && !signal.aborted && !chat.gone.aborted) await sayWhatRuns(io, desks);
+  if (!signal.aborted && !chat.gone.aborted) await sayWhatRuns(io, desks);
+}
+
+interface Along {
+  readonly io: Io;
+  readonly moment: Moment;
+  readonly desks: readonly Desk[];
+  readonly tell: (deliveries: readonly Delivery[]) => void;
+}
+
+/** What is there, if it fits: a client puts what is longer into a file, and cuts its fences. */
+async function giveAlong({ io, moment, desks, tell }: Along): Promise<void> {
+  const desk = await withNews(desks);
+  if (!desk) return;
+  if ((await lengthAt(desk)) > LONGEST_ALONG)
+    return write(
+      io,
+      handedOver(moment, '[Reveille: messages wait for you. Call a2a_check_updates to read them.]'),
+    );
+  await handOver(desk, tell);
 }
 
 /** A chat that was killed cannot end its hooks: they notice that its connections have ended. */

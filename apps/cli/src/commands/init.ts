@@ -70,11 +70,11 @@ function clientsOf(text: string | undefined): readonly ClientName[] {
   });
 }
 
-/** By name, if a shell would find it; else by where this one is. What npx fetched is not there for long. */
+/** By name, if a shell would find it later too, which is not so for what npx fetched; else by where this one is. */
 function launchOf({ io }: Call): Launch {
   const found = onPath(io.env['PATH'] ?? '');
-  if (found?.includes(`${sep}_npx${sep}`)) return { command: 'npx', args: ['--yes', 'reveille', 'mcp'] };
-  return { command: found ? 'reveille' : PROGRAM, args: ['mcp'] };
+  const lasts = found !== undefined && !found.includes(`${sep}_npx${sep}`);
+  return { command: lasts ? 'reveille' : PROGRAM, args: ['mcp'] };
 }
 
 function onPath(path: string): string | undefined {
