@@ -1,4 +1,4 @@
-import { nearest } from '@reveille/protocol';
+import { likely } from '@reveille/protocol';
 import { explain } from './command/explain.ts';
 import { helpOf, overview } from './command/help.ts';
 import { parseCall } from './command/parse.ts';
@@ -98,6 +98,7 @@ function helpOfGroup(name: string, rest: readonly string[], io: Io): number {
 }
 
 function unknown(what: string, given: string, names: readonly string[]): UsageError {
-  const [best] = nearest(given, names);
-  return new UsageError(`There is no ${what} "${given.slice(0, 60)}". Did you mean ${best}?`, null);
+  const best = likely(given, names);
+  const hint = best === undefined ? '' : ` Did you mean ${best}?`;
+  return new UsageError(`There is no ${what} "${given.slice(0, 60)}".${hint}`, null);
 }

@@ -30,7 +30,7 @@ with; only what a repository says is looked at for every task.`,
     const all = call.options.all || wanted !== undefined;
     const shown = all ? asked : asked.filter(({ from }) => from !== DEFAULT);
     print(call, { settings: shown, ignored: loaded.ignored }, () => [
-      ...lines(shown, paintOf(call)),
+      ...lines(shown, paintOf(call), call.io.out.columns ?? 120),
       ...(shown.length === 0 ? ['Nobody has set anything: the defaults hold (reveille config --all).'] : []),
       ...loaded.ignored.map((path) => paintOf(call)('yellow', untrustedWords(path))),
     ]);
@@ -64,7 +64,11 @@ function valueAt(values: unknown, path: readonly string[]): unknown {
   return value ?? null;
 }
 
-function lines(settings: readonly Set[], paint: ReturnType<typeof paintOf>): string[] {
+function lines(settings: readonly Set[], paint: ReturnType<typeof paintOf>, columns: number): string[] {
+  if (columns < 80)
+    return settings.map(
+      ({ setting, value, from }) => `${setting}: ${JSON.stringify(value)} ${paint('dim', from)}`,
+    );
   const wide = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => text.length));
   const names = wide(settings.map(({ setting }) => setting));
   const values = Math.min(40, wide(settings.map(({ value }) => JSON.stringify(value))));
