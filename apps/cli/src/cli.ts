@@ -88,7 +88,9 @@ async function help(about: readonly string[], io: Io): Promise<number> {
 
 function helpOfGroup(name: string, rest: readonly string[], io: Io): number {
   const members = COMMANDS.filter((command) => command.name.startsWith(`${name} `));
-  const lines = members.map((command) => `  reveille ${command.name} ${command.usage}`.trimEnd());
+  const calls = members.map((command) => `  reveille ${command.name} ${command.usage}`.trimEnd());
+  const widest = Math.max(...calls.map((call) => call.length));
+  const lines = members.map(({ summary }, i) => `${(calls[i] ?? '').padEnd(widest)}  ${summary}`);
   if (!rest.includes('--help') && !rest.includes('-h')) {
     const verbs = members.map((command) => command.name.slice(name.length + 1)).join(', ');
     throw new UsageError(`Say what to do with it: reveille ${name} takes ${verbs}.`, name);
