@@ -38,13 +38,14 @@ export function taskLines(views: readonly TaskView[], { columns, now, paint }: L
   const name = nameWidth(named, columns - STATE - TIME - 6);
   return named.flatMap((task) => {
     const { sign, colour } = LOOKS[task.state];
+    const agent = columns < 60 ? '' : formatAgentType(task.agent);
     const left = [
       paint(colour, `${sign} ${pad(task.state, STATE)}`),
       paint('dim', padStart(duration(now - task.since), TIME)),
       paint('bold', pad(fit(task.name, name), name)),
-      paint('dim', formatAgentType(task.agent)),
+      ...(agent === '' ? [] : [paint('dim', agent)]),
     ].join('  ');
-    const room = columns - STATE - TIME - name - formatAgentType(task.agent).length - 10;
+    const room = columns - STATE - TIME - name - agent.length - 10;
     return withId(left, task.id, withoutCause(task.why), { room, paint });
   });
 }
