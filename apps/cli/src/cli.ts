@@ -1,4 +1,4 @@
-import { nearest } from '@reveille/protocol';
+import { likely } from '@reveille/protocol';
 import { explain } from './command/explain.ts';
 import { helpOf, overview } from './command/help.ts';
 import { parseCall } from './command/parse.ts';
@@ -88,7 +88,9 @@ async function help(about: readonly string[], io: Io): Promise<number> {
 
 function helpOfGroup(name: string, rest: readonly string[], io: Io): number {
   const members = COMMANDS.filter((command) => command.name.startsWith(`${name} `));
-  const lines = members.map((command) => `  reveille ${command.name} ${command.usage}`.trimEnd());
+  const calls = members.map((command) => `  reveille ${command.name} ${command.usage}`.trimEnd());
+  const widest = Math.max(...calls.map((call) => call.length));
+  const lines = members.map(({ summary }, i) => `${(calls[i] ?? '').padEnd(widest)}  ${summary}`);
   if (!rest.includes('--help') && !rest.includes('-h')) {
     const verbs = members.map((command) => command.name.slice(name.length + 1)).join(', ');
     throw new UsageError(`Say what to do with it: reveille ${name} takes ${verbs}.`, name);
@@ -98,6 +100,7 @@ function helpOfGroup(name: string, rest: readonly string[], io: Io): number {
 }
 
 function unknown(what: string, given: string, names: readonly string[]): UsageError {
-  const [best] = nearest(given, names);
-  return new UsageError(`There is no ${what} "${given.slice(0, 60)}". Did you mean ${best}?`, null);
+  const best = likely(given, names);
+  const hint = best === undefined ? '' : ` Did you mean ${best}?`;
+  return new UsageError(`There is no ${what} "${given.slice(0, 60)}".${hint}`, null);
 }

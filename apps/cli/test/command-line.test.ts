@@ -6,7 +6,7 @@ import { run } from './io.ts';
 const VERBS =
   `init, demo, run, plan validate, plan run, plan status, plan pause, plan resume, plan cancel, spawn, send, status,
   logs, attach, inbox, answer, approve, deny, retry, cancel, pause, resume, swap, diff, open, pull, discard, restore,
-  integrate, agent list, agent show, agent new, doctor, dashboard, mcp, hook, daemon start, daemon stop, daemon status, stop,
+  integrate, agent list, agent show, agent new, doctor, config, dashboard, mcp, hook, daemon start, daemon stop, daemon status, stop,
   completion`
     .split(',')
     .map((verb) => verb.trim());
@@ -36,6 +36,7 @@ test('[CLI1.1] a group of verbs says which there are', async () => {
 test.each([
   [['staus'], 'There is no command "staus". Did you mean status?'],
   [['plan', 'rnu', 'x'], 'There is no command "plan rnu". Did you mean plan run?'],
+  [['frobnicate'], 'There is no command "frobnicate".\n'],
   [['plan'], 'reveille plan takes validate, run, status, pause, resume, cancel.'],
   [['--jsn'], 'There is no option "--jsn".'],
   [['spawn', '--agnt', 'x', 'y'], 'There is no option "--agnt". Did you mean --agent?'],

@@ -22,14 +22,14 @@ const ALL: readonly Example[] = [
   {
     file: 'hello.yaml',
     name: 'Hello',
-    branch: 'hello',
+    branch: 'Hello',
     inputs: ['--input', 'who=all of you'],
     files: { 'hello.md': 'Hello, all of you!\n', 'manners.md': 'It was polite.\n' },
   },
   {
     file: 'fan-out.yaml',
     name: 'Fan out',
-    branch: 'fan-out',
+    branch: 'Fan-out',
     files: {
       'clock.md': 'it only goes forwards\n',
       'parser.md': '31 of 31 pass\n',
@@ -40,7 +40,7 @@ const ALL: readonly Example[] = [
   {
     file: 'question.yaml',
     name: 'Release 2.4.0',
-    branch: 'release-2.4.0',
+    branch: 'Release-2.4.0',
     inputs: ['--input', 'version=2.4.0'],
     answers: { notes: 'short' },
     files: { 'NOTES.md': 'What is new in 2.4.0.\n', RELEASED: '2.4.0\n', VERSION: '2.4.0\n' },

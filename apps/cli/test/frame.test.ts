@@ -1,11 +1,12 @@
 import type { WriteStream } from 'node:tty';
 import type { Plan, TaskId, TaskState } from '@reveille/protocol';
 import { expect, test } from 'vitest';
-import { coloured, fit, plain, width, wrap } from '../src/ansi.ts';
+import { coloured, plain } from '../src/ansi.ts';
 import { drawFrame } from '../src/demo/frame.ts';
 import type { Picture, Row } from '../src/demo/picture.ts';
 import { Screen } from '../src/demo/screen.ts';
 import { drawSummary } from '../src/demo/summary.ts';
+import { fit, width, wrap } from '../src/view/columns.ts';
 
 const STATES: TaskState[] = [
   'completed',

@@ -134,6 +134,9 @@ test('[CLI1.42] what a repository brings along counts once it is trusted, as it 
   expect((await house.run(['plan', 'validate', 'plan.yaml'])).out).toContain(
     'the agent "helper" of this repository is not trusted yet: reveille init',
   );
+  expect((await house.run(['spawn', '--agent', 'helper', 'x'])).err).toContain(
+    'The agent "helper" of this repository is not trusted yet: look at .claude/agents/helper.md, then reveille init.\n',
+  );
   const { trust } = await house.json<Trust>('init', '--yes');
   expect(trust.map(({ kind, name, trusted }) => [kind, name, trusted])).toEqual([
     ['command', '.reveille/config.yaml', true],
@@ -225,9 +228,9 @@ test('[CLI1.48] config says what is set and where; what a repository says counts
   house.write('.reveille/config.yaml', 'worktrees: { dirty: head }\n');
   const path = join(house.repository, '.reveille/config.yaml');
   const concurrency = { setting: 'engine.concurrency', value: 3, from: 'REVEILLE_ENGINE_CONCURRENCY' };
-  expect(await house.json<Shown>('config')).toEqual({ settings: [concurrency], ignored: [path] });
+  expect(await house.json<Shown>('config')).toMatchObject({ settings: [concurrency], ignored: [path] });
   await house.run(['init', '--yes']);
-  expect(await house.json<Shown>('config')).toEqual({
+  expect(await house.json<Shown>('config')).toMatchObject({
     settings: [concurrency, { setting: 'worktrees.dirty', value: 'head', from: path }],
     ignored: [],
   });

@@ -55,7 +55,7 @@ tasks:
     'plan.yaml:1:1: name: it is missing',
     'plan.yaml:1:1: nme: there is no such key; there is name, budget, inputs',
     'plan.yaml:4:3: inputs.2nd: it must be a letter, then letters, digits, "-" or "_"',
-    'plan.yaml:6:10: defaults.agent: there is no agent "@scripted:codr"; there are: coder, agent, reviewer',
+    'plan.yaml:6:10: defaults.agent: there is no agent "codr"; there are: coder, agent, reviewer',
     'plan.yaml:7:3: defaults.modle: there is no such key; there is model, budget, agent',
     'plan.yaml:9:5: tasks[0]: cycle: a → b → a',
     'plan.yaml:11:23: tasks[0].dependencies[1]: there is no task "c" in this plan; did you mean "a", "b", "e"?',
@@ -63,28 +63,28 @@ tasks:
     'plan.yaml:13:5: tasks[1].promt: there is no such key; there is prompt, agent, name',
     'plan.yaml:15:15: tasks[1].priority: expected one of "critical"|"high"|"normal"|"low"',
     'plan.yaml:16:9: tasks[2].id: "b" is also the id of tasks[1]',
-    'plan.yaml:17:13: tasks[2].prompt: expected string, received number',
-    'plan.yaml:18:12: tasks[2].agent: there is no agent "@claude:reviewr"; there are: reviewer, coder, agent',
-    'plan.yaml:19:20: tasks[2].budget.usd: Too small: expected number to be >=0',
+    'plan.yaml:17:13: tasks[2].prompt: expected a text, not a number',
+    'plan.yaml:18:12: tasks[2].agent: there is no agent "reviewr"; there are: reviewer, coder, agent',
+    'plan.yaml:19:20: tasks[2].budget.usd: it must be at least 0',
     'plan.yaml:19:24: tasks[2].budget.dollars: there is no such key; there is wallMs, tokens, spawns',
     'plan.yaml:22:12: tasks[3].agent: the agent "mine" of this repository is not trusted yet: reveille init',
   ]);
 });
 
 test.each([
-  ['', 'plan.yaml:1:1: expected object, received null'],
-  ['- a\n- b\n', 'plan.yaml:1:1: expected object, received array'],
+  ['', 'plan.yaml:1:1: this is no plan: it needs `name:` and `tasks:`'],
+  ['- a\n- b\n', 'plan.yaml:1:1: this is no plan: it needs `name:` and `tasks:`'],
   [`name: A\nname: B\n${TASK}`, 'plan.yaml:2:1: Map keys must be unique'],
   [
     'name: [a\ntasks: x',
     'plan.yaml:2:1: Flow sequence in block collection must be sufficiently indented and end with a ]',
   ],
   ['name: A\ntasks:\n\t- id: a\n', 'plan.yaml:3:1: Tabs are not allowed as indentation'],
-  ['name: A\ntasks: []\n', 'plan.yaml:2:8: tasks: Too small: expected array to have >=1 items'],
-  ['name: A\ntasks:\n', 'plan.yaml:2:7: tasks: expected array, received null'],
+  ['name: A\ntasks: []\n', 'plan.yaml:2:8: tasks: it needs at least 1'],
+  ['name: A\ntasks:\n', 'plan.yaml:2:7: tasks: expected a list, not nothing'],
   [
     `name: A\n${TASK}---\nname: B\n`,
-    'plan.yaml:5:1: Source contains multiple documents; please use YAML.parseAllDocuments()',
+    'plan.yaml:5:1: there is a second document here; a plan is a file of its own',
   ],
   [
     `name: A\nrepository: /etc\n${TASK}`,
@@ -209,7 +209,7 @@ tasks:
   });
   const wrong = `name: A\ndefaults:\n  agent: nobody\ntasks:\n  - { id: a, prompt: Do. }\n  - { id: b, prompt: Do. }\n`;
   expect(problems(wrong)).toEqual([
-    'plan.yaml:3:10: defaults.agent: there is no agent "@scripted:nobody"; there are: coder, agent, reviewer',
+    'plan.yaml:3:10: defaults.agent: there is no agent "nobody"; there are: coder, agent, reviewer',
   ]);
 });
 

@@ -80,7 +80,7 @@ test('[CLI1.21] a wide frame tells state, since when, why, which attempt, cost, 
   expect(lines[4]).toMatch(/^○ └ ein sehr langer Name .* @coder +ready +2m 02s {2}because/);
   expect(lines[3]).toMatch(/^· 設計とレビュー .* @coder +blocked +attempt 2: because/);
   expect(lines.slice(-4)).toEqual([
-    expect.stringMatching(/^ {2}設計とレビュー ← child 8: success +8 ms$/),
+    expect.stringMatching(/^ {2}設計とレビュー ← child 8: success +8\.0 ms$/),
     '',
     '1 request waits for you: reveille inbox',
     'Ctrl-C leaves.',

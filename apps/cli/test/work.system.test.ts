@@ -48,7 +48,7 @@ describe('tasks and what waits for a person', () => {
     expect(failed.out).toContain('@scripted:agent: failed\ncannot');
     const unknown = await house.run(['spawn', '--agent', 'codr', 'x']);
     expect(unknown).toMatchObject({ code: 2, out: '' });
-    expect(unknown.err).toMatch(/^Refused: there is no agent "@scripted:codr"; there are: coder, .*\n$/);
+    expect(unknown.err).toMatch(/^Refused: there is no agent "codr"; there are: coder, .*\n$/);
   });
 
   test('[CLI1.30] the tasks of a terminal are its session’s, and a full session is followed by another', async () => {

@@ -1,46 +1,25 @@
-import { formatAgentType, type SessionKind, type Task } from '@reveille/protocol';
+import type { Assignment, Workspace } from '@reveille/core';
+import { formatAgentType, type Task } from '@reveille/protocol';
 import { SPAWNING } from './tool-names.ts';
 
 /** What a worker is told at the start, on every backend in the same words (AGT8). */
-export interface BriefingInput {
+export interface BriefingInput extends Pick<Assignment, 'run' | 'plan' | 'parent' | 'mayNotDelegate'> {
   readonly task: Pick<
     Task,
     'id' | 'name' | 'prompt' | 'agent' | 'expectedOutput' | 'resultSchema' | 'targetFiles' | 'review'
   >;
-  /** Told too, so that an agent's own history shows which run it was handed to. */
-  readonly run: string;
-  /** The plan it is a task of, and what comes before and after it there. */
-  readonly plan: {
-    readonly id: string;
-    readonly name: string;
-    readonly description: string;
-    readonly tasks: number;
-    readonly before: readonly { readonly name: string; readonly state: string }[];
-    readonly after: readonly { readonly name: string }[];
-  } | null;
-  /** Who is told how it ends. */
-  readonly parent: {
-    readonly kind: SessionKind;
-    readonly name: string;
-    /** What the parent itself is at work on: the reason for this task. */
-    readonly task?: { readonly id: string; readonly prompt: string };
-  };
-  readonly worktree: {
-    readonly path: string;
-    readonly branch: string;
-    readonly readOnly: boolean;
-    /** It is the parent's own, not a checkout of this task's. */
-    readonly shared: boolean;
-    /** What it should know of it: a dependency that did not merge, a submodule that is not there. */
-    readonly notices: readonly string[];
-  } | null;
+  readonly worktree:
+    | (Pick<Workspace, 'path' | 'branch' | 'notices'> & {
+        readonly readOnly: boolean;
+        /** It is the parent's own, not a checkout of this task's. */
+        readonly shared: boolean;
+      })
+    | null;
   /** The tools it has, by name: nothing else is spoken of. */
   readonly tools: readonly string[];
   readonly reportsByLastMessage: boolean;
   /** Whom it could hand work to. */
   readonly specialists: readonly { readonly name: string; readonly whenToUse: string }[];
-  /** Why it may not spawn although it has the tool, if so: the depth is used up. */
-  readonly mayNotDelegate?: string;
   /** Its definition says itself when to delegate and when not. */
   readonly hasOwnGuidance: boolean;
 }

@@ -42,7 +42,7 @@ tools: [${tools.join(', ')}, load_skill]
 # ${title(agent)}
 
 ## Role
-${description} Say here, in one or two sentences, who it is and what it answers for.
+${sentence(description)} Say here, in one or two sentences, who it is and what it answers for.
 
 ## Workflow
 1. Read the task and what it names, until you can say in one sentence what is wanted.
@@ -67,5 +67,7 @@ function checkedName(name: string): string {
     data: { problems: [{ at: 'name', problem: message }] },
   });
 }
+
+const sentence = (text: string): string => (/[.!?]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`);
 
 const title = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, ' ');

@@ -1,7 +1,6 @@
 import {
   LegiblePlan,
   PlanInput,
-  formatAgentType,
   nearest,
   parseAgentType,
   type AgentType,
@@ -36,7 +35,7 @@ export function resolveAgent(
   if (text === undefined || names.includes(type.name)) return type;
   const agents = nearest(type.name, names).slice(0, 10);
   return {
-    problem: `there is no agent "${formatAgentType(type)}"; there are: ${agents.join(', ')}`,
+    problem: `there is no agent "${type.name}"; there are: ${agents.join(', ')}`,
     known: agents,
   };
 }

@@ -412,6 +412,31 @@ test('[EXE3] one that forgot begins anew and finds the children it has', async (
   await world.end();
 });
 
+test('[EXE3] one that forgot asks the same question, not a second one', async () => {
+  const world = await rig({
+    history: 'forgets',
+    identified: true,
+    scripts: {
+      parent: {
+        steps: [
+          { do: 'ask', text: 'Which?' },
+          { do: 'report', output: 'that one' },
+        ],
+      },
+    },
+  });
+  const task = await world.plan('parent');
+  await world.clock.pass(50);
+  await world.restart();
+  await world.clock.pass(1_000);
+  const inbox = await world.person.inbox();
+  expect(inbox).toHaveLength(1);
+  await world.person.answer({ request: inbox[0]!.id, answer: 'this' });
+  await world.clock.pass(1_000);
+  expect((await world.view(task)).end).toMatchObject({ status: 'success', output: 'that one' });
+  await world.end();
+});
+
 test('[EXE3] what a history says of a message: yes, no, or that it cannot say', async () => {
   const clock = new FakeClock();
   const ask = async (history: 'keeps' | 'forgets' | 'unknown', keepWorld: boolean) => {

@@ -23,6 +23,14 @@ export function nearest(typed: string, names: readonly string[]): string[] {
     .map((entry) => entry.name);
 }
 
+/** What was probably meant, if anything is near enough to what was typed. */
+export function likely(typed: string, names: readonly string[]): string | undefined {
+  const [best] = nearest(typed, names);
+  if (best === undefined) return undefined;
+  const distance = editDistance(typed.toLowerCase().slice(0, 64), best.toLowerCase());
+  return distance <= Math.max(1, Math.floor(typed.length / 2)) ? best : undefined;
+}
+
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

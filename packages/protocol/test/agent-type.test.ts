@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatAgentType, nearest, parseAgentType } from '@reveille/protocol';
+import { formatAgentType, likely, nearest, parseAgentType } from '@reveille/protocol';
 
 test('[AGT1] [@][backend:]name, in any case, with blanks around it', () => {
   const parsed = { backend: 'claude', name: 'reviewer' };
@@ -48,4 +48,7 @@ test('[AGT2] names come nearest first, all of them, however odd the typing', () 
     }),
   );
   expect(nearest('x'.repeat(1e6), names)).toHaveLength(5);
+  expect(likely('reviwer', names)).toBe('reviewer');
+  expect(likely('frobnicate', names)).toBeUndefined();
+  expect(likely('coder', [])).toBeUndefined();
 });

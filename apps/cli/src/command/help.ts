@@ -1,4 +1,4 @@
-import { pad, wrap } from '../ansi.ts';
+import { pad, wrap } from '../view/columns.ts';
 import { COMMON, type Command, type OptionSpec } from './spec.ts';
 
 const COLUMNS = 100;

@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { nearest } from '@reveille/protocol';
+import { likely } from '@reveille/protocol';
 import type { Io } from '../io.ts';
 import { UsageError } from '../usage.ts';
 import { COMMON, arity, type Call, type Command, type OptionSpec } from './spec.ts';
@@ -43,8 +43,9 @@ function take(
 ): void {
   const spec = Object.hasOwn(known, name) ? known[name] : undefined;
   if (!spec) {
-    const [best] = nearest(name, Object.keys(known));
-    throw new UsageError(`There is no option "${rawName.slice(0, 60)}". Did you mean --${best}?`, command);
+    const best = likely(name, Object.keys(known));
+    const hint = best === undefined ? '' : ` Did you mean --${best}?`;
+    throw new UsageError(`There is no option "${rawName.slice(0, 60)}".${hint}`, command);
   }
   if (spec.type === 'boolean') {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value.`, command);

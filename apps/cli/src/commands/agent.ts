@@ -27,11 +27,13 @@ const agentList = command({
     const paint = paintOf(call);
     const columns = call.io.out.columns ?? 120;
     const widest = Math.max(...entries.map(({ definition }) => definition.name.length));
+    const marks = Math.max(...entries.map((entry) => markOf(entry).length));
     print(call, { agents: entries.map(brief), problems, backends }, () => [
-      ...entries.map(({ definition, state }) => {
-        const mark = state === 'used' ? definition.place : `${definition.place}, ${state}`;
-        const left = `${paint(state === 'used' ? 'bold' : 'dim', `@${pad(definition.name, widest)}`)}  ${paint('dim', pad(mark, 21))}`;
-        return `${left}  ${fit(definition.description, columns - widest - 27)}`;
+      ...entries.map((entry) => {
+        const { definition, state } = entry;
+        const left = `${paint(state === 'used' ? 'bold' : 'dim', `@${pad(definition.name, widest)}`)}  ${paint('dim', pad(markOf(entry), marks))}`;
+        const room = columns - widest - marks - 5;
+        return room < 12 ? left : `${left}  ${fit(definition.description, room)}`;
       }),
       ...problems.map((problem) =>
         paint(problem.severity === 'error' ? 'red' : 'yellow', problemWords(problem)),
@@ -40,6 +42,9 @@ const agentList = command({
     ]);
   },
 });
+
+const markOf = ({ definition, state }: AgentEntry): string =>
+  state === 'used' ? definition.place : `${definition.place}, ${state}`;
 
 /** As in `scripted (default), claude`. */
 export const backendWords = (backends: readonly Backend[]): string =>

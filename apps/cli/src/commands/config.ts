@@ -20,7 +20,7 @@ export const config = command({
 the environment, the repository once trusted, your own file, the default. A daemon that runs has what it was started
 with; only what a repository says is looked at for every task.`,
   options: { all: { type: 'boolean', short: 'a', means: 'also what nobody has set' } },
-  json: '{ settings: [{ setting, value, from }], ignored: files that are not trusted }',
+  json: '{ settings: [{ setting, value, from }], ignored: files that are not trusted, userFile }',
   async run(call) {
     const [wanted] = call.args;
     const loaded = await configHere(call.io, await repositoryIfAny(call));
@@ -29,10 +29,13 @@ with; only what a repository says is looked at for every task.`,
     if (asked.length === 0) await throwUnknown(wanted ?? '');
     const all = call.options.all || wanted !== undefined;
     const shown = all ? asked : asked.filter(({ from }) => from !== DEFAULT);
-    print(call, { settings: shown, ignored: loaded.ignored }, () => [
-      ...lines(shown, paintOf(call)),
+    const { placeOf } = await import('@reveille/daemon/connect');
+    const { userConfig: userFile } = placeOf(call.io.env);
+    print(call, { settings: shown, ignored: loaded.ignored, userFile }, () => [
+      ...lines(shown, paintOf(call), call.io.out.columns ?? 120),
       ...(shown.length === 0 ? ['Nobody has set anything: the defaults hold (reveille config --all).'] : []),
       ...loaded.ignored.map((path) => paintOf(call)('yellow', untrustedWords(path))),
+      ...(wanted === undefined ? [paintOf(call)('dim', `Your own file: ${userFile}`)] : []),
     ]);
   },
 });
@@ -64,7 +67,11 @@ function valueAt(values: unknown, path: readonly string[]): unknown {
   return value ?? null;
 }
 
-function lines(settings: readonly Set[], paint: ReturnType<typeof paintOf>): string[] {
+function lines(settings: readonly Set[], paint: ReturnType<typeof paintOf>, columns: number): string[] {
+  if (columns < 80)
+    return settings.map(
+      ({ setting, value, from }) => `${setting}: ${JSON.stringify(value)} ${paint('dim', from)}`,
+    );
   const wide = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => text.length));
   const names = wide(settings.map(({ setting }) => setting));
   const values = Math.min(40, wide(settings.map(({ value }) => JSON.stringify(value))));

@@ -48,8 +48,11 @@ function planEnd(call: Call, { plan, tasks }: Followed['watch']): string[] {
         ({ task, end }) => `  ${task.name}: ${end?.error?.message ?? task.why} (reveille retry ${task.id})`,
       ),
     ...(failed.length > 10 ? [`  … and ${plural(failed.length - 10, 'task')} more`] : []),
-    ...(integration?.work
-      ? [`Branch ${integration.work.branch}; \`reveille integrate ${plan.id}\` merges it into your checkout.`]
+    ...(integration?.work && integration.work.files.length > 0
+      ? [
+          `Branch ${integration.work.branch}; into your checkout it goes with`,
+          `  reveille integrate ${plan.id}`,
+        ]
       : []),
   ];
 }
@@ -62,7 +65,8 @@ function taskEnd(view: TaskView | undefined): string[] {
   const work =
     end?.work && end.work.files.length > 0
       ? [
-          `${plural(end.work.files.length, 'file')} changed on ${end.work.branch}; \`reveille integrate ${task.id}\` merges it into your checkout.`,
+          `${plural(end.work.files.length, 'file')} changed on ${end.work.branch}; into your checkout it goes with`,
+          `  reveille integrate ${task.id}`,
         ]
       : [];
   return ['', head, words.trim(), ...work];

@@ -170,11 +170,10 @@ async function agrees(
 }
 
 function nextLines(trust: readonly Agreed[]): string[] {
+  const next = 'Next: reveille plan run .reveille/plans/example.yaml';
   const open = trust.filter(({ trusted }) => !trusted).length;
-  return [
-    open > 0
-      ? `${open === 1 ? 'One thing is not trusted and does' : `${open} things are not trusted and do`} not count until you say so (reveille init --yes).`
-      : 'Everything that it brings along is trusted as it is now.',
-    'Next: reveille plan run .reveille/plans/example.yaml',
-  ];
+  if (open === 0)
+    return [...(trust.length > 0 ? ['All that it brings along is trusted as it is now.'] : []), next];
+  const what = open === 1 ? 'One thing is not trusted and does' : `${open} things are not trusted and do`;
+  return [`${what} not count until you say so (reveille init --yes).`, next];
 }

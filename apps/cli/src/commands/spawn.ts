@@ -1,9 +1,11 @@
 import { text as readAll } from 'node:stream/consumers';
-import { isReveilleError, type SpawnInput } from '@reveille/protocol';
+import { relative } from 'node:path';
+import { ReveilleError, isReveilleError, parseAgentType, type SpawnInput } from '@reveille/protocol';
+import { agentsOf } from '../agents.ts';
 import { command } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { reach } from '../reach.ts';
-import { repositoryIfAny } from '../repository.ts';
+import { repositoryIfAny, type Repository } from '../repository.ts';
 import type { Seat, SeatOptions } from '../seat.ts';
 import { checkSettings } from '../trusted.ts';
 import { follow, outcome } from './following.ts';
@@ -44,7 +46,9 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
       repository: repository?.top ?? null,
     };
     const { lastEvent } = await client.health();
-    const task = await spawnFrom(seat, input);
+    const task = await spawnFrom(seat, input).catch((error: unknown) =>
+      explained(io, repository, input, error),
+    );
     if (!options.json) io.out.write(`${task}\n`);
     if (!options.detach) return outcome(call, await follow(call, client, { task }, lastEvent), client);
     if (options.json) io.out.write(`${JSON.stringify(await client.getTask(task))}\n`);
@@ -52,6 +56,24 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
     return 0;
   },
 });
+
+/** One that the repository has and nobody has trusted yet does not count, but it is there. */
+async function explained(
+  io: Io,
+  repository: Repository | null,
+  { agentType }: SpawnInput,
+  error: unknown,
+): Promise<never> {
+  if (!isReveilleError(error, 'unknown_agent') || agentType === undefined) throw error;
+  using agents = await agentsOf(io, repository);
+  const name = parseAgentType(agentType, '')?.name;
+  const found = agents
+    .list()
+    .find(({ definition, state }) => definition.name === name && state === 'untrusted');
+  if (!found) throw error;
+  const words = `The agent "${name}" of this repository is not trusted yet: look at ${relative(io.cwd, found.definition.path)}, then reveille init.`;
+  throw new ReveilleError('unknown_agent', words, { data: error.data, cause: error });
+}
 
 /** All words are the prompt; - alone is what is piped in. */
 export async function promptOf(io: Io, words: readonly string[]): Promise<string> {

@@ -2,7 +2,8 @@ import { setImmediate as nextPhase, setTimeout as sleep } from 'node:timers/prom
 import { parseArgs } from 'node:util';
 import { plain, paintFor } from '../ansi.ts';
 import { UsageError } from '../usage.ts';
-import { drawFrame, seconds } from './frame.ts';
+import { duration } from '../view/words.ts';
+import { drawFrame } from './frame.ts';
 import { Interruption } from './interruption.ts';
 import { drawLine } from './lines.ts';
 import { look, type Ended, type Picture } from './picture.ts';
@@ -174,7 +175,7 @@ function finish(picture: Ended, stage: Stage, { options, view, interruption }: F
   if (interruption.why) {
     const done = picture.rows.filter(({ state }) => state === 'completed').length;
     const database = kept === null ? 'Its folder is deleted' : `Everything is in ${kept}`;
-    const stopped = `Stopped after ${seconds(picture.elapsed)}, with ${done} of ${picture.rows.length} tasks done.`;
+    const stopped = `Stopped after ${duration(picture.elapsed)}, with ${done} of ${picture.rows.length} tasks done.`;
     process.stderr.write(`\n${stopped} ${database}; nothing is left running.\n`);
     return interruption.exitCode;
   }

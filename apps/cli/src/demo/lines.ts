@@ -1,6 +1,7 @@
 import type { TaskState } from '@reveille/protocol';
-import { pad, padStart } from '../ansi.ts';
-import { seconds, tell } from './frame.ts';
+import { pad, padStart } from '../view/columns.ts';
+import { tellWakeUp } from '../view/frame.ts';
+import { duration, withoutCause } from '../view/words.ts';
 import type { Happening } from './probe.ts';
 
 /** States that say nothing to a reader: the next one follows at once, or nothing happens for a while. */
@@ -9,7 +10,7 @@ const QUIET = new Set<TaskState>(['pending', 'ready']);
 /** What happened, as one line of a log; null for what is not worth one. */
 export function drawLine(happening: Happening, at: number): string | null {
   const line = (what: string, text: string): string =>
-    `${padStart(seconds(at), 7)}  ${pad(what, 9)}  ${text}`;
+    `${padStart(duration(at), 7)}  ${pad(what, 9)}  ${text}`;
   switch (happening.type) {
     case 'task':
       if (QUIET.has(happening.state)) return null;
@@ -17,11 +18,8 @@ export function drawLine(happening: Happening, at: number): string | null {
     case 'words':
       return line('says', `${happening.name}: ${happening.text}`);
     case 'wake-up':
-      return line('wake-up', `${tell(happening.wakeUp)}, ${happening.wakeUp.ms.toFixed(1)} ms`);
+      return line('wake-up', `${tellWakeUp(happening.wakeUp)}, ${happening.wakeUp.ms.toFixed(1)} ms`);
     default:
       return happening satisfies never;
   }
 }
-
-/** What ended a run stands before the words it ended with; a log has a column for that. */
-const withoutCause = (why: string): string => why.replace(/^(report|last_message|executor): /, '');

@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
-import { width } from '../ansi.ts';
-import type { Size } from './frame.ts';
+import { width } from '../view/columns.ts';
+import type { Size } from '../view/frame.ts';
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';

@@ -1,6 +1,7 @@
 import type { TaskView } from '@reveille/protocol';
-import { fit, pad, padStart, width, wrap, type Paint } from '../ansi.ts';
-import { seconds } from './frame.ts';
+import type { Paint } from '../ansi.ts';
+import { fit, pad, padStart, width, wrap } from '../view/columns.ts';
+import { duration } from '../view/words.ts';
 import type { Ended, Picture } from './picture.ts';
 import type { WakeUp } from './probe.ts';
 
@@ -54,7 +55,7 @@ export function drawSummary(picture: Ended, kept: string | null, columns: number
     '',
     paint('bold', 'What ran'),
     ...text(`${tasks} tasks and ${subtasks} subtasks, ${attempts} attempts: ${ended.join(', ')}${again}.`),
-    ...text(`The plan is ${picture.plan.state} after ${seconds(picture.elapsed)}.`),
+    ...text(`The plan is ${picture.plan.state} after ${duration(picture.elapsed)}.`),
     '',
     paint('bold', 'Who woke whom, and how fast'),
     ...text(MEASURED).map((line) => paint('dim', line)),

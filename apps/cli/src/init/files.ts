@@ -44,9 +44,8 @@ export function checkFolders(root: string, folder: string): void {
 }
 
 const CONFIG = `# How Reveille works on this repository. Everything is optional.
-# What concerns you rather than the repository belongs into your own file (reveille doctor says where).
+# What concerns you rather than the repository belongs into your own file (reveille config says where).
 # What you write here counts once you have trusted it, after every change again: reveille init
-# reveille config shows what holds and where it was said.
 
 # worktrees:
 #   dirty: fail             # your checkout has uncommitted changes: fail | head | snapshot

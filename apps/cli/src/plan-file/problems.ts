@@ -65,9 +65,34 @@ function unknownKey(key: string, known: readonly string[]): string {
 function words(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.includes('undefined'))
     return 'it is missing';
+  if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'it is empty';
+  if (issue.code === 'too_small' && issue.origin === 'array') return `it needs at least ${issue.minimum}`;
+  if (issue.code === 'too_small' && issue.origin === 'number') return `it must be at least ${issue.minimum}`;
+  if (issue.code === 'invalid_type' && issue.path.length === 0)
+    return 'this is no plan: it needs `name:` and `tasks:`';
   if (issue.code === 'invalid_union') return 'it is neither a text nor { description, default }';
-  return issue.message.replace(/^Invalid (input|option|string): /, '');
+  return issue.message
+    .replace(/^Invalid (input|option|string): /, '')
+    .replace(
+      /^expected (\w+), received (\w+)$/,
+      (_, wanted: string, got: string) => `expected ${named(wanted)}, not ${named(got)}`,
+    );
 }
+
+/** What YAML calls it is known to fewer people than what it looks like. */
+const NAMES = new Map(
+  Object.entries({
+    string: 'a text',
+    number: 'a number',
+    int: 'a whole number',
+    boolean: 'true or false',
+    array: 'a list',
+    object: 'keys with values',
+    record: 'keys with values',
+    null: 'nothing',
+  }),
+);
+const named = (type: string): string => NAMES.get(type) ?? type;
 
 /** `tasks[3].dependencies[0]`, as the engine writes it, to the way there. */
 export function pathOf(at: string): (string | number)[] {

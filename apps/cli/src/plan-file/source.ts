@@ -66,7 +66,9 @@ export function parseSource(text: string, file: string): Source | { readonly pro
     });
     // A warning is a tag that nobody here knows: it would be read as something else than it says.
     const wrong = [...document.errors, ...document.warnings];
-    const problems = wrong.map(({ pos, message }) => problem(pos[0], firstSentence(message)));
+    const problems = wrong.map(({ pos, code, message }) =>
+      problem(pos[0], code === 'MULTIPLE_DOCS' ? SECOND : firstSentence(message)),
+    );
     if (problems.length > 0) return { problems };
     const value: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
     return new ReadSource({ file, text, value, document, at });
@@ -75,6 +77,8 @@ export function parseSource(text: string, file: string): Source | { readonly pro
     return { problems: [problem(0, error instanceof Error ? firstSentence(error.message) : String(error))] };
   }
 }
+
+const SECOND = 'there is a second document here; a plan is a file of its own';
 
 /** Where brackets, or dashes in one line, begin to be nested too deep. Those in texts count too: it takes hundreds. */
 function tooDeep(text: string): number | null {

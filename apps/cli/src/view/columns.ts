@@ -39,3 +39,16 @@ export const harmless = (text: string): string =>
   text.replaceAll(OBEYED, (run) =>
     Array.from(run, (character) => (/[\n\t]/.test(character) ? character : '\ufffd')).join(''),
   );
+
+/** Broken between words, each line behind `indent`. */
+export function wrap(text: string, columns: number, indent = ''): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && width(indent) + width(line) + 1 + width(word) > columns) {
+      lines.push(indent + line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, indent + line];
+}

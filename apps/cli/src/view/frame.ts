@@ -1,8 +1,7 @@
 import type { TaskState } from '@reveille/protocol';
 import type { Colour, Paint } from '../ansi.ts';
 import { fit, pad, padStart, width } from './columns.ts';
-import type { Picture, Row } from './picture.ts';
-import type { WakeUp } from './watch.ts';
+import type { Picture, Row, Woken } from './picture.ts';
 import { LOOKS, cost, duration, plural } from './words.ts';
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -16,6 +15,8 @@ interface FrameOptions extends Size {
   readonly now: number;
   /** The last one, which stays: nothing of it is left out for want of room. */
   readonly last?: boolean;
+  /** A line below the title. */
+  readonly subtitle?: string;
   /** A line at the bottom. */
   readonly hint?: string;
 }
@@ -23,7 +24,9 @@ interface FrameOptions extends Size {
 /** The whole picture as lines, none wider than the terminal, no more than it has. */
 export function drawFrame(picture: Picture, options: FrameOptions, paint: Paint): string[] {
   const columns = Math.max(20, options.columns);
-  const top = [drawTitle(picture, columns, paint), ''];
+  const { subtitle } = options;
+  const below = subtitle === undefined ? [] : [paint('dim', fit(subtitle, columns))];
+  const top = [drawTitle(picture, columns, paint), ...below, ''];
   const widths = layout(picture.rows, columns);
   const draw = (row: Row): string => drawRow(row, widths, options.now, paint);
   if (options.last) return [...top, ...picture.rows.map(draw)];
@@ -117,7 +120,7 @@ function countStates(rows: readonly Row[]): string {
 }
 
 /** The newest at the bottom, where the eye is. */
-function drawWakeUps(wakeUps: readonly WakeUp[], lines: number, columns: number, paint: Paint): string[] {
+function drawWakeUps(wakeUps: readonly Woken[], lines: number, columns: number, paint: Paint): string[] {
   if (wakeUps.length === 0) return [];
   const room = Math.min(48, columns - 14);
   const drawn = wakeUps.slice(-(lines - 2)).map((wakeUp) => {
@@ -129,9 +132,10 @@ function drawWakeUps(wakeUps: readonly WakeUp[], lines: number, columns: number,
 }
 
 /** A wake-up is a matter of milliseconds. */
-export const short = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms));
+export const short = (ms: number): string =>
+  ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms);
 
-export const tellWakeUp = ({ parent, child, how }: WakeUp): string => `${parent} ← ${child}: ${how}`;
+export const tellWakeUp = ({ parent, child, how }: Woken): string => `${parent} ← ${child}: ${how}`;
 
 function drawFoot(picture: Picture, hint: string | undefined, columns: number, paint: Paint): string[] {
   const { requests } = picture;

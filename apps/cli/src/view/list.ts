@@ -14,8 +14,8 @@ const TIME = 8;
 
 /** One line each: state, how long, how far, name, why, id. */
 export function planLines(plans: readonly Plan[], { columns, now, paint }: ListOptions): string[] {
-  const name = Math.min(40, Math.max(4, ...plans.map((plan) => width(plan.name))));
-  return plans.map((plan) => {
+  const name = nameWidth(plans, columns - STATE - TIME - 9 - 6);
+  return plans.flatMap((plan) => {
     const colour = PLAN_COLOURS[plan.state];
     const left = [
       paint(colour, pad(plan.state, STATE)),
@@ -34,29 +34,35 @@ function progress({ counts }: Plan): string {
 }
 
 export function taskLines(views: readonly TaskView[], { columns, now, paint }: ListOptions): string[] {
-  const name = Math.min(40, Math.max(4, ...views.map(({ task }) => width(task.name))));
-  return views.map(({ task }) => {
+  const named = views.map(({ task }) => task);
+  const name = nameWidth(named, columns - STATE - TIME - 6);
+  return named.flatMap((task) => {
     const { sign, colour } = LOOKS[task.state];
+    const agent = columns < 60 ? '' : formatAgentType(task.agent);
     const left = [
       paint(colour, `${sign} ${pad(task.state, STATE)}`),
       paint('dim', padStart(duration(now - task.since), TIME)),
       paint('bold', pad(fit(task.name, name), name)),
-      paint('dim', formatAgentType(task.agent)),
+      ...(agent === '' ? [] : [paint('dim', agent)]),
     ].join('  ');
-    const room = columns - STATE - TIME - name - formatAgentType(task.agent).length - 10;
+    const room = columns - STATE - TIME - name - agent.length - 10;
     return withId(left, task.id, withoutCause(task.why), { room, paint });
   });
 }
 
-/** The id is what the next command takes: it stays whole, and the words give way. */
+const nameWidth = (named: readonly { readonly name: string }[], room: number): number =>
+  Math.max(4, Math.min(40, room, Math.max(...named.map(({ name }) => width(name)))));
+
+/** The id is what the next command takes: it stays whole, and the words give way; in a narrow place it has its own line. */
 function withId(
   left: string,
   id: string,
   why: string,
   { room, paint }: { room: number; paint: Paint },
-): string {
+): string[] {
+  if (room < id.length) return [left.trimEnd(), `  ${paint('dim', id)}`];
   const words = fit(why, room - id.length - 2);
-  return `${left}  ${paint('dim', id)}${words === '' ? '' : `  ${words}`}`;
+  return [`${left}  ${paint('dim', id)}${words === '' ? '' : `  ${words}`}`];
 }
 
 /** What waits for the person, with what to type. */

@@ -16,6 +16,9 @@ export interface Row {
   readonly attempt: number;
 }
 
+/** Who was woken by whom, why, and how fast. */
+export type Woken = Omit<WakeUp, 'at'>;
+
 /** Everything that is shown of a plan, or of a task and what is below it, at one moment. */
 export interface Picture {
   readonly title: string;
@@ -24,7 +27,7 @@ export interface Picture {
   readonly elapsed: number;
   readonly used: Used;
   readonly rows: readonly Row[];
-  readonly wakeUps: readonly WakeUp[];
+  readonly wakeUps: readonly Woken[];
   readonly requests: readonly Request[];
 }
 

@@ -1,5 +1,6 @@
 import type { TurnInput } from '@reveille/core';
 import {
+  LENGTHS,
   ReveilleError,
   isStoreError,
   type AwaitInput,
@@ -182,8 +183,12 @@ export class ScriptedAgent {
   /** Asks its parent, ends its turn, and goes on with the answer. Other mail meanwhile is left for `letters`. */
   async ask(message: string, options: readonly string[] = []): Promise<string> {
     const { memory } = this;
+    const early = this.#answerOfEarlierLife();
+    if (early) return early.body;
+    // While the question is open, one that lost its memory asks no second one.
+    const key = `ask:${message}`.slice(0, LENGTHS.name);
     memory.asked ??= (
-      await this.call('notifyParent', { type: 'question', message, options: [...options] })
+      await this.call('notifyParent', { type: 'question', message, options: [...options], key })
     ).request;
     for (;;) {
       const answer = this.letters.find(
@@ -191,10 +196,29 @@ export class ScriptedAgent {
       );
       if (answer) {
         memory.asked = null;
+        this.#note(answer);
         return answer.body;
       }
       await this.rest();
     }
+  }
+
+  /** One that begins anew with an answer in its hands has asked before, and its memory died with its process. */
+  #answerOfEarlierLife(): Letter | undefined {
+    if (!this.resumed || this.memory.asked !== null) return undefined;
+    const answer = this.letters.find(
+      ({ kind, request }) => kind === 'answer' && !this.#noted.includes(request),
+    );
+    if (answer) this.#note(answer);
+    return answer;
+  }
+
+  get #noted(): readonly unknown[] {
+    return (this.memory.notes['answers'] as readonly unknown[] | undefined) ?? [];
+  }
+
+  #note({ request }: Letter): void {
+    this.memory.notes['answers'] = [...this.#noted, request];
   }
 
   /** Ends its turn without a report; goes on when it is woken. */
