@@ -8,14 +8,8 @@ import {
   type ModelStep,
 } from '@reveille/model-server';
 import { asLoopTools, callTool } from '@reveille/tools';
-import {
-  builtinExecutor,
-  scriptedExecutor,
-  ScriptedWorld,
-  type BuiltinOptions,
-  type Script,
-  type ScriptedAgent,
-} from '../src/index.ts';
+import { builtinExecutor, type BuiltinOptions } from '../src/builtin/index.ts';
+import { scriptedExecutor, ScriptedWorld, type Script, type ScriptedAgent } from '../src/index.ts';
 import type { Backend, Stand } from './stand.ts';
 
 interface Also extends Omit<Partial<BuiltinOptions>, 'endpoint'> {

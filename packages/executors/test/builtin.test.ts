@@ -1,10 +1,10 @@
-import { appendFileSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '@reveille/core';
 import type { ModelServer, ModelStep } from '@reveille/model-server';
 import { describe, expect, test } from 'vitest';
-import type { BuiltinOptions } from '../src/index.ts';
+import { forgetSessions, type BuiltinOptions } from '../src/builtin/index.ts';
 import { builtinBackend } from './backends.ts';
 import { Stand, realClock, until } from './stand.ts';
 
@@ -298,8 +298,6 @@ describe('memory', () => {
   test('[EXE1.70] sessions are the user’s alone, and forgotten when nobody used them for long', async () => {
     const { stand } = await open();
     await using _ = stand;
-    const { forgetSessions } = await import('../src/index.ts');
-    const { statSync, utimesSync } = await import('node:fs');
     const chat = await stand.chat();
     for (const n of [1, 2]) await stand.ended(await chat.spawn({ steps: [report(`${n}`)] }));
     const [old, young] = sessions(stand);

@@ -18,6 +18,7 @@ interface Rooms {
   readonly world: World;
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
+  readonly backends: () => readonly string[];
 }
 
 /** What each caller has of the world when it uses tools. Made anew for every call: what was taken from it is gone at once. */
@@ -34,12 +35,11 @@ export class CallerWorlds {
   }
 
   async #worldOf(caller: Caller): Promise<CallerWorld> {
-    const { world, agents } = this.#rooms;
+    const { world, agents, backends } = this.#rooms;
     const { task, repository } = await this.#placeOf(caller);
     if (repository !== null) await agents.know(repository);
     const catalogue = agents.in(repository);
     const definition = task ? catalogue.get(task.agent.name) : undefined;
-    const backends = ['scripted'];
     const { orchestrator, lost } = world.exchange(caller);
     return {
       caller,
@@ -50,7 +50,7 @@ export class CallerWorlds {
         list: () =>
           catalogue.list().flatMap(({ definition: each, state }) => (state === 'used' ? [each] : [])),
         suggest: (text) => catalogue.suggest(text),
-        backends: () => backends,
+        backends,
       },
       skills: {
         list: () => catalogue.skills(),

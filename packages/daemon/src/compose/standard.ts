@@ -10,6 +10,7 @@ import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
+import { builtinOf } from './builtin.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
@@ -33,10 +34,16 @@ export async function standardParts(from: {
     log: (message, data) => log.warn(message, data),
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
+  const backends = (): string[] => [
+    'scripted',
+    ...(config.backends.builtin.model === null ? [] : ['builtin']),
+  ];
+  const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, backends });
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
-    executors({ clock, connect }) {
+    executors(world) {
+      const { clock, connect } = world;
       const scripted = scriptedExecutor({
         clock,
         connect,
@@ -49,10 +56,12 @@ export async function standardParts(from: {
         ['scripted', scripted],
         [INTEGRATOR.backend, boundary.integrator(connect)],
       ]);
-      return { backends: () => ['scripted'], get: (name) => all.get(name) };
+      const builtin = builtinOf({ world, worlds: worldsIn(world), agents });
+      if (builtin) all.set('builtin', builtin);
+      return { backends, get: (name) => all.get(name) };
     },
     mounts(world) {
-      const worlds = new CallerWorlds({ world, boundary, agents });
+      const worlds = worldsIn(world);
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
       agents.onChange(() => server.toolsChanged());
