@@ -77,7 +77,8 @@ test('[EXE1.71] a worker on a model of ours edits, commits, spawns, is woken bus
       { call: 'run_command', input: { command: commit } },
       spawn({ steps: [{ hold: 'busy', ...create('busy.txt') }, report('made busy.txt')] }),
       create('meanwhile.txt'),
-      { call: 'list_directory', input: { path: '.' }, until: 'made busy.txt' },
+      { call: 'list_directory', input: { path: '.' }, until: 'made busy.txt', repeat: 2_000 },
+      { say: 'I rest.', until: 'made busy.txt' },
       pull('${/(task_\\w+)\\) received/}'),
       spawn({ steps: [{ hold: 'idle', ...create('idle.txt') }, report('made idle.txt')] }),
       { say: 'I wait.' },
@@ -95,7 +96,8 @@ test('[EXE1.71] a worker on a model of ours edits, commits, spawns, is woken bus
   await completed(client, plan);
   const { run, end } = await worker();
   expect(end).toMatchObject({ status: 'success', output: 'all is there', cause: 'report' });
-  expect(run?.turns).toBe(2);
+  // On a machine that stood still it may have got the first end only after its turn.
+  expect([2, 3]).toContain(run?.turns);
   expect(run?.used.tokens).toBeGreaterThan(0);
   expect(await client.bringHome(plan)).toMatchObject({ merged: true });
   const made = ['README.md', 'busy.txt', 'idle.txt', 'meanwhile.txt', 'own.txt'];

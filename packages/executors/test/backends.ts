@@ -132,7 +132,10 @@ class Player {
       if (!step) return this.#agent.say('Done.');
       const past = step.until !== undefined && this.#heard().includes(step.until);
       const goesOn = past || (await this.#take(step));
-      if (past || step.until === undefined) notes['at'] = at + 1;
+      const done = Number(notes['done'] ?? 0) + 1;
+      const over = past || done >= Number(step.repeat ?? (step.until === undefined ? 1 : Infinity));
+      notes['at'] = over ? at + 1 : at;
+      notes['done'] = over ? 0 : done;
       if (!goesOn) return;
     }
   };

@@ -236,7 +236,13 @@ describe('memory', () => {
     await using _ = stand;
     const chat = await stand.chat();
     const task = await chat.spawn({
-      steps: [child(stand), { ...look, until: 'the child says 42' }, step, report('still here')],
+      steps: [
+        child(stand),
+        { ...look, until: 'the child says 42', repeat: 2_000 },
+        { say: 'I rest.', until: 'the child says 42' },
+        step,
+        report('still here'),
+      ],
     });
     expect((await stand.ended(task)).output).toBe('still here');
     const mine = server().requests.filter(({ messages }) => messages[0]?.text.includes(task));

@@ -119,7 +119,7 @@ class Walk {
     this.#turnOver = calls.length === 0;
     if (!step) return;
     this.#now.done++;
-    const times = step.until === undefined ? step.repeat : 'forever';
+    const times = step.repeat ?? (step.until === undefined ? 1 : 'forever');
     if (times !== 'forever' && this.#now.done >= times) this.#next();
   }
 
