@@ -5,6 +5,7 @@ import type { Clock } from '@reveille/core';
 import type { ModelServer, ModelStep } from '@reveille/model-server';
 import { describe, expect, test } from 'vitest';
 import { forgetSessions, type BuiltinOptions } from '../src/builtin/index.ts';
+import { together } from '../src/builtin/tools.ts';
 import { builtinBackend } from './backends.ts';
 import { Stand, realClock, until } from './stand.ts';
 
@@ -86,7 +87,7 @@ describe('faults', () => {
 
   test('[EXE1.62] a missing key, a wrong one, an unknown model and a wrong address each say what to set', async () => {
     const missing = await wrong({ apiKey: () => undefined });
-    expect(missing.message).toMatch(/no MODEL_KEY.*backends\.builtin\.apiKeyEnv/);
+    expect(missing.message).toMatch(/has no MODEL_KEY.*backends\.builtin\.apiKeyEnv/);
     const refused = await wrong({ apiKey: () => 'sk-very-secret-key' });
     expect(refused.message).toMatch(/The key in MODEL_KEY was refused.*401/);
     expect(refused.all).not.toContain('very-secret');
@@ -157,6 +158,43 @@ describe('answers', () => {
     ]);
     const ends = stand.eventsOf(task).filter((event) => event.type === 'tool_end');
     expect(ends.slice(0, 3).map(({ failed }) => failed)).toContain(true);
+  });
+
+  test.for(['anthropic', 'openai-compatible'] as const)(
+    '[EXE1.63] a call that was cut in the middle of its input is refused, and the conversation goes on: %s',
+    async (provider) => {
+      let server: ModelServer | null = null;
+      const backend = builtinBackend(provider, { serving: (made) => (server = made) });
+      await using stand = await Stand.open(backend);
+      const chat = await stand.chat();
+      const input = { path: 'long.txt', content: 'a line that is long\n'.repeat(20) };
+      const task = await chat.spawn({
+        steps: [{ call: 'create_file', input, cut: true }, report('gave up')],
+      });
+      expect((await stand.ended(task)).output).toBe('gave up');
+      expect(stand.written).toEqual([]);
+      const second = server!.requests[1]!;
+      const said = second.messages.slice(-2).map(({ role, text }) => [role, text]);
+      expect(said).toEqual([
+        ['tool', expect.stringContaining('create_file({')],
+        ['user', expect.stringContaining('was cut')],
+      ]);
+    },
+  );
+
+  test('[EXE1.64] what only reads and what spawns goes together, what writes alone and in its order', () => {
+    const tool = (name: string, readOnly: boolean) =>
+      [name, { name, readOnly, description: '', inputSchema: {}, execute: () => Promise.reject() }] as const;
+    const tools = new Map([tool('read', true), tool('write', false), tool('a2a_spawn_subtask', false)]);
+    const calls = ['read', 'read', 'write', 'write', 'read', 'a2a_spawn_subtask', 'nobody'].map(
+      (name, i) => ({
+        id: String(i),
+        name,
+        input: {},
+      }),
+    );
+    const groups = together(calls, tools).map((group) => group.map(({ id }) => id).join(''));
+    expect(groups).toEqual(['01', '2', '3', '456']);
   });
 
   test('[EXE1.64] calls and files are told; the same look again is no news', async () => {

@@ -69,6 +69,7 @@ export class Loop {
       if (answer.end === 'refusal') throw faulty('refusal', answer.text || 'the model refused');
       if (answer.calls.length > 0) {
         if (await this.#act(answer.calls, tools, signal)) return { kind: 'over' };
+        if (answer.end === 'cut') await transcript.note(CUT);
         cuts = 0;
         continue;
       }
