@@ -43,18 +43,9 @@ export async function standardParts(from: {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
     executors(world) {
-      const { clock, connect } = world;
-      const scripted = scriptedExecutor({
-        clock,
-        connect,
-        write: async ({ task }, path, content) => {
-          using door = await boundary.door(task, 'write');
-          await door.writeFile(path, content);
-        },
-      });
       const all = new Map<string, Executor>([
-        ['scripted', scripted],
-        [INTEGRATOR.backend, boundary.integrator(connect)],
+        ['scripted', scriptedOf(world, boundary)],
+        [INTEGRATOR.backend, boundary.integrator(world.connect)],
       ]);
       const builtin = builtinOf({ world, worlds: worldsIn(world), agents });
       if (builtin) all.set('builtin', builtin);
@@ -79,6 +70,18 @@ export async function standardParts(from: {
       await boundary[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Scripted agents write through the same door as any other. */
+function scriptedOf({ clock, connect }: World, boundary: Boundary): Executor {
+  return scriptedExecutor({
+    clock,
+    connect,
+    write: async ({ task }, path, content) => {
+      using door = await boundary.door(task, 'write');
+      await door.writeFile(path, content);
+    },
+  });
 }
 
 /** Worktrees without a task, and tasks without a worktree: told, never deleted. */
