@@ -31,7 +31,7 @@ export class AgentsHouse extends House {
     const each = Object.fromEntries(VENDORS.map(({ name, settings: of }) => [name, of(model.url)]));
     const { claude, ...acp } = each;
     const { acp: more = {}, ...rest } = settings;
-    const config = { claude, acp: { ...acp, ...(more as object) }, ...rest };
+    const config = { backends: { claude }, acp: { ...acp, ...(more as object) }, ...rest };
     writeFileSync(join(this.place.home, 'config.yaml'), JSON.stringify(config));
     this.root = join(this.folder, 'shop');
     mkdirSync(this.root);

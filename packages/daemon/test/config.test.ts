@@ -293,3 +293,11 @@ test('[DMN3.6] hostile and damaged files are problems with a place', () => {
   }
   expect(loadConfig({ userFile: join(folder, 'missing.yaml') }).config.engine).toEqual(DEFAULTS);
 });
+
+test('[EXE1.74] a key where the name of its variable belongs is refused, and not said again', () => {
+  const problems = problemsOf({ flags: { 'backends.builtin.apiKeyEnv': 'sk-ant-a-secret' } });
+  expect(problems).toMatchObject([{ problem: expect.stringContaining('name of a variable, not the key') }]);
+  expect(JSON.stringify(problems)).not.toContain('a-secret');
+  writeFileSync(repositoryFile, 'backends: { builtin: { baseUrl: "http://elsewhere" } }\n');
+  expect(problemsOf(trusting)).not.toEqual([]);
+});

@@ -9,7 +9,3 @@ export {
 export type { Letter } from './scripted/letters.ts';
 export type { History, Script } from './scripted/life.ts';
 export { parseScript, withScript, type Step, type WrittenScript } from './scripted/written.ts';
-export { PROVIDERS, missing, type Endpoint, type Price, type Provider } from './builtin/endpoint.ts';
-export { builtinExecutor, forgetSessions, type BuiltinOptions } from './builtin/executor.ts';
-export type { Role } from './builtin/loop.ts';
-export type { BuiltinResult, BuiltinTool } from './builtin/tools.ts';

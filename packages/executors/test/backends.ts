@@ -8,14 +8,8 @@ import {
   type ModelStep,
 } from '@reveille/model-server';
 import { asLoopTools, callTool } from '@reveille/tools';
-import {
-  builtinExecutor,
-  scriptedExecutor,
-  ScriptedWorld,
-  type BuiltinOptions,
-  type Script,
-  type ScriptedAgent,
-} from '../src/index.ts';
+import { builtinExecutor, type BuiltinOptions } from '../src/builtin/index.ts';
+import { scriptedExecutor, ScriptedWorld, type Script, type ScriptedAgent } from '../src/index.ts';
 import type { Backend, Stand } from './stand.ts';
 
 interface Also extends Omit<Partial<BuiltinOptions>, 'endpoint'> {
@@ -138,7 +132,10 @@ class Player {
       if (!step) return this.#agent.say('Done.');
       const past = step.until !== undefined && this.#heard().includes(step.until);
       const goesOn = past || (await this.#take(step));
-      if (past || step.until === undefined) notes['at'] = at + 1;
+      const done = Number(notes['done'] ?? 0) + 1;
+      const over = past || done >= Number(step.repeat ?? (step.until === undefined ? 1 : Infinity));
+      notes['at'] = over ? at + 1 : at;
+      notes['done'] = over ? 0 : done;
       if (!goesOn) return;
     }
   };

@@ -1,10 +1,11 @@
-import { appendFileSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '@reveille/core';
 import type { ModelServer, ModelStep } from '@reveille/model-server';
 import { describe, expect, test } from 'vitest';
-import type { BuiltinOptions } from '../src/index.ts';
+import { forgetSessions, type BuiltinOptions } from '../src/builtin/index.ts';
+import { together } from '../src/builtin/tools.ts';
 import { builtinBackend } from './backends.ts';
 import { Stand, realClock, until } from './stand.ts';
 
@@ -14,12 +15,19 @@ const report = (output: string): ModelStep => ({
 });
 const look: ModelStep = { call: 'list_directory', input: { path: '.' } };
 
-/** A second of it is ten milliseconds. */
-const quickClock: Clock = {
-  now: () => Date.now(),
-  mono: () => performance.now() * 100,
-  after: (ms, fire) => realClock.after(ms / 100, fire),
-};
+/** Time is what was waited for, and waiting is short: a busy machine makes nothing late. What should never end takes its time. */
+function quickClock(): Clock {
+  let waited = 0;
+  return {
+    now: () => Date.now(),
+    mono: () => waited,
+    after: (ms, fire) =>
+      realClock.after(ms >= 100_000 ? ms : ms / 100, () => {
+        waited += ms;
+        fire();
+      }),
+  };
+}
 
 interface Options extends Omit<Partial<BuiltinOptions>, 'endpoint'> {
   readonly endpoint?: Partial<BuiltinOptions['endpoint']>;
@@ -33,7 +41,7 @@ async function open(options: Options = {}): Promise<{ stand: Stand; server: () =
 
 describe('faults', () => {
   test('[EXE1.60] those that pass are waited out: limits, overload, broken connections and streams', async () => {
-    const { stand, server } = await open({ clock: quickClock, retryWithinMs: 600_000 });
+    const { stand, server } = await open({ clock: quickClock(), retryWithinMs: 600_000 });
     await using _ = stand;
     const chat = await stand.chat();
     const task = await chat.spawn({
@@ -53,7 +61,7 @@ describe('faults', () => {
   });
 
   test('[EXE1.60] a model that says nothing is asked again', async () => {
-    const { stand } = await open({ clock: quickClock, stallMs: 30_000, retryWithinMs: 60_000_000 });
+    const { stand } = await open({ clock: quickClock(), stallMs: 30_000, retryWithinMs: 60_000_000 });
     await using _ = stand;
     const chat = await stand.chat();
     const task = await chat.spawn({ steps: [{ fail: 'hang', times: 1 }, report('through')] });
@@ -74,7 +82,7 @@ describe('faults', () => {
   });
 
   const wrong = async (endpoint: Options['endpoint']): Promise<{ message: string; all: string }> => {
-    const { stand } = await open({ ...(endpoint ? { endpoint } : {}), clock: quickClock });
+    const { stand } = await open({ ...(endpoint ? { endpoint } : {}), clock: quickClock() });
     await using _ = stand;
     const chat = await stand.chat();
     const task = await chat.spawn({ steps: [report('never')] });
@@ -86,7 +94,7 @@ describe('faults', () => {
 
   test('[EXE1.62] a missing key, a wrong one, an unknown model and a wrong address each say what to set', async () => {
     const missing = await wrong({ apiKey: () => undefined });
-    expect(missing.message).toMatch(/no MODEL_KEY.*backends\.builtin\.apiKeyEnv/);
+    expect(missing.message).toMatch(/has no MODEL_KEY.*backends\.builtin\.apiKeyEnv/);
     const refused = await wrong({ apiKey: () => 'sk-very-secret-key' });
     expect(refused.message).toMatch(/The key in MODEL_KEY was refused.*401/);
     expect(refused.all).not.toContain('very-secret');
@@ -99,7 +107,7 @@ describe('faults', () => {
   });
 
   test('[EXE1.62] an address that answered before and does not now is waited for', async () => {
-    const { stand, server } = await open({ clock: quickClock, retryWithinMs: 1_000 });
+    const { stand, server } = await open({ clock: quickClock(), retryWithinMs: 1_000 });
     await using _ = stand;
     const chat = await stand.chat();
     const task = await chat.spawn({
@@ -157,6 +165,43 @@ describe('answers', () => {
     ]);
     const ends = stand.eventsOf(task).filter((event) => event.type === 'tool_end');
     expect(ends.slice(0, 3).map(({ failed }) => failed)).toContain(true);
+  });
+
+  test.for(['anthropic', 'openai-compatible'] as const)(
+    '[EXE1.63] a call that was cut in the middle of its input is refused, and the conversation goes on: %s',
+    async (provider) => {
+      let server: ModelServer | null = null;
+      const backend = builtinBackend(provider, { serving: (made) => (server = made) });
+      await using stand = await Stand.open(backend);
+      const chat = await stand.chat();
+      const input = { path: 'long.txt', content: 'a line that is long\n'.repeat(20) };
+      const task = await chat.spawn({
+        steps: [{ call: 'create_file', input, cut: true }, report('gave up')],
+      });
+      expect((await stand.ended(task)).output).toBe('gave up');
+      expect(stand.written).toEqual([]);
+      const second = server!.requests[1]!;
+      const said = second.messages.slice(-2).map(({ role, text }) => [role, text]);
+      expect(said).toEqual([
+        ['tool', expect.stringContaining('create_file({')],
+        ['user', expect.stringContaining('was cut')],
+      ]);
+    },
+  );
+
+  test('[EXE1.64] what only reads and what spawns goes together, what writes alone and in its order', () => {
+    const tool = (name: string, readOnly: boolean) =>
+      [name, { name, readOnly, description: '', inputSchema: {}, execute: () => Promise.reject() }] as const;
+    const tools = new Map([tool('read', true), tool('write', false), tool('a2a_spawn_subtask', false)]);
+    const calls = ['read', 'read', 'write', 'write', 'read', 'a2a_spawn_subtask', 'nobody'].map(
+      (name, i) => ({
+        id: String(i),
+        name,
+        input: {},
+      }),
+    );
+    const groups = together(calls, tools).map((group) => group.map(({ id }) => id).join(''));
+    expect(groups).toEqual(['01', '2', '3', '456']);
   });
 
   test('[EXE1.64] calls and files are told; the same look again is no news', async () => {
@@ -236,7 +281,13 @@ describe('memory', () => {
     await using _ = stand;
     const chat = await stand.chat();
     const task = await chat.spawn({
-      steps: [child(stand), { ...look, until: 'the child says 42' }, step, report('still here')],
+      steps: [
+        child(stand),
+        { ...look, until: 'the child says 42', repeat: 2_000 },
+        { say: 'I rest.', until: 'the child says 42' },
+        step,
+        report('still here'),
+      ],
     });
     expect((await stand.ended(task)).output).toBe('still here');
     const mine = server().requests.filter(({ messages }) => messages[0]?.text.includes(task));
@@ -278,6 +329,37 @@ describe('memory', () => {
     expect(() => lines.map((line) => JSON.parse(line) as unknown)).not.toThrow();
   });
 
+  test('[EXE1.68] mail that woke it, or came in the middle of its turn, it has once after it was killed', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const held = (name: string): ModelStep => ({
+      call: 'a2a_spawn_subtask',
+      input: {
+        prompt: stand.backend.prompt({ steps: [{ hold: name, ...report(`${name} says so`) }] }),
+        blocking: false,
+      },
+    });
+    const task = await chat.spawn({
+      steps: [held('first'), held('second'), { say: 'I wait.' }],
+      onMail: [{ when: 'first says so', steps: [{ hold: 'gate', ...look }, report('both')] }],
+    });
+    await until(async () => (await stand.view(task)).task.state === 'waiting');
+    server().release('first');
+    await until(() => server().held('gate') === 1);
+    server().release('second');
+    const mine = stand.livesOf(task)[0]!.spec.run;
+    const session = sessions(stand).find((file) => file.includes(mine))!;
+    await until(() => readFileSync(session, 'utf8').includes('"kind":"steered"'));
+    await stand.kill();
+    server().release('gate');
+    expect((await stand.ended(task)).output).toBe('both');
+    const last = server().requests.findLast(({ messages }) => messages[0]?.text.includes(task))!;
+    const heard = last.messages.map(({ text }) => text).join('\n');
+    for (const words of ['first says so', 'second says so'])
+      expect(heard.split(new RegExp(`<reveille-data msg_\\w+>\\n${words}`))).toHaveLength(2);
+  });
+
   test('[EXE1.69] one whose session is lost cannot say what it had, and is told its task again', async () => {
     const { stand, server } = await open();
     await using _ = stand;
@@ -298,8 +380,6 @@ describe('memory', () => {
   test('[EXE1.70] sessions are the user’s alone, and forgotten when nobody used them for long', async () => {
     const { stand } = await open();
     await using _ = stand;
-    const { forgetSessions } = await import('../src/index.ts');
-    const { statSync, utimesSync } = await import('node:fs');
     const chat = await stand.chat();
     for (const n of [1, 2]) await stand.ended(await chat.spawn({ steps: [report(`${n}`)] }));
     const [old, young] = sessions(stand);

@@ -27,6 +27,8 @@ export interface Called {
   readonly id: string;
   readonly tool: Offered;
   readonly input: Readonly<Record<string, unknown>>;
+  /** The input as a stream sends it: half of it, if the answer was cut. */
+  readonly json: string;
 }
 
 export interface Tokens {

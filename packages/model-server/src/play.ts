@@ -119,7 +119,7 @@ class Walk {
     this.#turnOver = calls.length === 0;
     if (!step) return;
     this.#now.done++;
-    const times = step.until === undefined ? step.repeat : 'forever';
+    const times = step.repeat ?? (step.until === undefined ? 1 : 'forever');
     if (times !== 'forever' && this.#now.done >= times) this.#next();
   }
 
@@ -197,8 +197,9 @@ function answered(step: Partial<ParsedStep>, scene: Scene): Extract<Played, { ki
         id: `call_${mark}_${randomBytes(8).toString('hex')}`,
         tool: toolNamed(call, conversation.tools),
         input: fill(input),
+        json: sent(JSON.stringify(fill(input)), step.cut ?? false),
       }));
-  const end = refuses ? 'refusal' : calls.length > 0 ? 'calls' : step.cut ? 'cut' : 'done';
+  const end = refuses ? 'refusal' : step.cut ? 'cut' : calls.length > 0 ? 'calls' : 'done';
   const answer = { think: fill(step.think ?? ''), say: said + would, calls, end } as const;
   return {
     kind: 'answer',
@@ -210,6 +211,8 @@ function answered(step: Partial<ParsedStep>, scene: Scene): Extract<Played, { ki
     side: false,
   };
 }
+
+const sent = (json: string, cut: boolean): string => (cut ? json.slice(0, Math.ceil(json.length / 2)) : json);
 
 function plain(say: string, conversation: Conversation): Played {
   const scene = { conversation, script: { ignoreTools: false }, since: [], mark: 'side' };

@@ -44,8 +44,8 @@ const Step = z.strictObject({
     .array(z.strictObject({ call: z.string().min(1).max(200), input: input.default({}) }))
     .max(100)
     .default([]),
-  /** This answer so often; `Infinity` is written "forever". */
-  repeat: z.union([z.number().int().min(1), z.literal('forever')]).default(1),
+  /** This answer so often; once unless told, or as long as `until` says. */
+  repeat: z.union([z.number().int().min(1), z.literal('forever')]).optional(),
   /** This answer again and again until words or results with this text have come; none if they have already. */
   until: z.string().min(1).max(1_000).optional(),
   /** Answers when the server's owner releases this name. */

@@ -73,6 +73,21 @@ describe('the place in a script', () => {
     expect(talk.said).toEqual(['→read_file', '→read_file', 'heard: enough now']);
     expect(await talk.turn('hello')).toEqual(['woken']);
   });
+
+  test('[EXE9.2] what waits for a word can have enough of it', async () => {
+    await using server = await startModelServer();
+    const talk = new Conversation(server.url);
+    const steps = [
+      { call: 'read_file', until: 'never', repeat: 3 },
+      { say: 'enough', until: 'late' },
+      { say: 'on' },
+    ];
+    expect(await talk.turn(withModelScript('Go.', { steps }))).toEqual([
+      ...Array(3).fill('→read_file'),
+      'enough',
+    ]);
+    expect(await talk.turn('too late')).toEqual(['on']);
+  });
 });
 
 describe('steps', () => {

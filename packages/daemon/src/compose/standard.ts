@@ -1,9 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { INTEGRATOR, type Executor } from '@reveille/core';
-import { scriptedExecutor } from '@reveille/executors';
-import { sdkFile } from '@reveille/executors/claude';
 import { mcpHttp } from '@reveille/tools';
 import { Boundary, LOCK_FILES, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
@@ -12,8 +9,7 @@ import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
-import { acpBackends, claudeBackend, isThere, sdkFolder } from './acp/backends.ts';
-import { acpExecutorOf, claudeExecutorOf } from './acp/executors.ts';
+import { openBackends } from './backends.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
@@ -30,45 +26,17 @@ interface From {
 
 /** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
 export async function standardParts(from: From): Promise<Parts> {
-  const { config, place, log } = from;
+  const { place, log } = from;
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
   const agents = new RepositoryAgents(trust);
-  const acp = acpBackends(config);
-  const claude = claudeBackend(config, place.home);
-  // Looked for each time: one that was just installed can be used at once.
-  const backends = (): string[] => [
-    'scripted',
-    ...acp
-      .filter((backend) => isThere(backend, config, process.env['PATH'] ?? ''))
-      .map(({ preset }) => preset.name),
-    ...(claude.configured.program !== null && sdkFile(sdkFolder(place.home)) !== null ? ['claude'] : []),
-  ];
+  const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents });
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
-    executors(world) {
-      const { clock, connect } = world;
-      const scripted = scriptedExecutor({
-        clock,
-        connect,
-        write: async ({ task }, path, content) => {
-          using door = await boundary.door(task, 'write');
-          await door.writeFile(path, content);
-        },
-      });
-      const all = new Map<string, Executor>([
-        ['scripted', scripted],
-        [INTEGRATOR.backend, boundary.integrator(connect)],
-        ['claude', claudeExecutorOf(claude, { world, boundary, agents })],
-        ...acp.map(
-          (backend) => [backend.preset.name, acpExecutorOf(backend, { world, boundary, agents })] as const,
-        ),
-      ]);
-      return { backends, get: (name) => all.get(name) };
-    },
+    executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents }),
     mounts(world) {
-      const worlds = new CallerWorlds({ world, boundary, agents });
+      const worlds = worldsIn(world);
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
       agents.onChange(() => server.toolsChanged());

@@ -1,4 +1,5 @@
 import { DEFAULTS, type Settings } from '@reveille/core';
+import { PROVIDERS } from '@reveille/executors/builtin';
 import { z } from 'zod';
 
 /**
@@ -246,13 +247,52 @@ const Acp = group(
   'Agents that speak the Agent Client Protocol.',
 );
 
+const maybe = <T extends z.ZodType>(type: T, means: string) => type.nullable().default(null).describe(means);
+const dollars = (means: string) => maybe(z.number().min(0).max(1_000_000), means);
+const Builtin = group(
+  {
+    provider: choice(PROVIDERS, 'anthropic', 'Who has the model, or whose words its endpoint speaks.'),
+    model: maybe(
+      z.string().min(1).max(200),
+      'The model, as its endpoint calls it; null: there is no such backend.',
+    ),
+    baseUrl: maybe(
+      z.url({ protocol: /^https?$/ }).max(2_000),
+      'Where the endpoint is; null: the provider’s own.',
+    ),
+    apiKeyEnv: maybe(
+      z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/, 'must be the name of a variable, not the key itself'),
+      'The variable of the daemon’s environment that holds the key; null: ANTHROPIC_API_KEY or OPENAI_API_KEY.',
+    ),
+    contextTokens: maybe(
+      z.number().int().min(1_000).max(100_000_000),
+      'What a conversation may hold before it is shortened; null: what is usual.',
+    ),
+    maxOutputTokens: maybe(
+      z.number().int().min(16).max(10_000_000),
+      'How long one answer may be; null: the endpoint decides.',
+    ),
+    price: group(
+      {
+        input: dollars('What is sent; null: costs are unknown.'),
+        output: dollars('What comes back; null: costs are unknown.'),
+        cached: dollars('What is sent and read from a cache; null: as what is sent.'),
+      },
+      'Dollars for a million tokens.',
+    ),
+  },
+  'Our own agent, on a model of yours.',
+);
+
 export const Config = z.strictObject({
   engine: Engine,
   daemon: Daemon,
   worktrees: Worktrees,
   sandbox: Sandbox,
   acp: Acp,
-  claude: preset('Claude Code', 'claude'),
+  backends: group({ builtin: Builtin, claude: preset('Claude Code', 'claude') }, 'How agents are run.'),
   integration: group(
     {
       onConflict: choice(

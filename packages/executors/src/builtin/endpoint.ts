@@ -56,15 +56,19 @@ export const contextOf = ({ provider, contextTokens }: Endpoint): number =>
   contextTokens ?? USUAL[provider].contextTokens;
 
 /** What stands in the way of any call, in words that name what to set; null: nothing that can be known beforehand. */
-export function missing(endpoint: Endpoint): string | null {
+export function missing(endpoint: Endpoint): { class: 'auth' | 'invalid'; message: string } | null {
   const { provider, keyName } = endpoint;
   const url = urlOf(endpoint);
-  if (url === null) return 'There is no URL of the model. Set backends.builtin.baseUrl.';
-  if (!URL.canParse(url)) return `"${url}" is no URL. Set backends.builtin.baseUrl.`;
-  const key = endpoint.apiKey();
-  if (key || (keyName === null && !USUAL[provider].needsKey)) return null;
-  if (keyName === null) return `There is no key for ${provider}. Set backends.builtin.apiKeyEnv.`;
-  return `There is no key for ${provider}: the daemon's environment has no ${keyName}. Set it and restart the daemon, or name another variable in backends.builtin.apiKeyEnv.`;
+  if (url === null)
+    return { class: 'invalid', message: 'There is no URL of the model. Set backends.builtin.baseUrl.' };
+  if (!URL.canParse(url))
+    return { class: 'invalid', message: `"${url}" is no URL. Set backends.builtin.baseUrl.` };
+  if (endpoint.apiKey() || (keyName === null && !USUAL[provider].needsKey)) return null;
+  const set =
+    keyName === null
+      ? 'Set backends.builtin.apiKeyEnv.'
+      : `The daemon's environment has no ${keyName}: set it and restart the daemon, or name another variable in backends.builtin.apiKeyEnv.`;
+  return { class: 'auth', message: `There is no key for ${provider}. ${set}` };
 }
 
 export function costOf(

@@ -4,7 +4,7 @@ import type { Clock, Executor, StartSpec } from '@reveille/core';
 import type { Caller, Orchestrator } from '@reveille/protocol';
 import type { Endpoint } from './endpoint.ts';
 import { Life } from './life.ts';
-import type { Role } from './loop.ts';
+import type { BuiltinRole } from './loop.ts';
 import { Model } from './model.ts';
 import type { BuiltinTool } from './tools.ts';
 
@@ -17,7 +17,7 @@ export interface BuiltinOptions {
   readonly connect: (caller: Caller) => Orchestrator;
   /** Its tools as they are now; asked before every step, so that what was taken from it is gone at once. */
   readonly toolsOf: (caller: Caller) => Promise<readonly BuiltinTool[]>;
-  readonly roleOf: (spec: StartSpec) => Promise<Role>;
+  readonly roleOf: (spec: StartSpec) => Promise<BuiltinRole>;
   /** How long faults that pass are waited out here, before the engine does it. */
   readonly retryWithinMs?: number;
   readonly stallMs?: number;

@@ -48,7 +48,15 @@ interface CallError {
 const TOO_LONG =
   /prompt is too long|context.?(?:length|window)|maximum context|too many tokens|exceeds? the (?:maximum|context)|input is too long|request_too_large/i;
 const NO_MONEY = /insufficient_quota|billing|credit balance|payment/i;
-const UNREACHABLE = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 
 /** Errors of the SDK and of the network, by class. What a vendor said is part of the message; a key never is. */
 export function faultOf(error: unknown, endpoint: Endpoint): Fault {
@@ -95,6 +103,9 @@ function byStatus(status: number, about: string, said: string, endpoint: Endpoin
   if (status >= 500) return faulty('overload', `${url} (${status}): ${said}`, { transient: true }).fault;
   return faulty('invalid', `${url} refused the request (${status}): ${said}`).fault;
 }
+
+/** Whether there was somebody who refused. */
+export const wasAnswered = (error: unknown): boolean => typeof callError(error).statusCode === 'number';
 
 const callError = (error: unknown): CallError =>
   typeof error === 'object' && error !== null ? (error as CallError) : {};

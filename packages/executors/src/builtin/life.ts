@@ -1,7 +1,7 @@
 import type { Agent, Clock, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError, type Orchestrator } from '@reveille/protocol';
 import { FaultError, type Fault } from './faults.ts';
-import { Loop, type Role } from './loop.ts';
+import { Loop, type BuiltinRole } from './loop.ts';
 import type { Model } from './model.ts';
 import type { BuiltinTool } from './tools.ts';
 import { Transcript } from './transcript.ts';
@@ -10,7 +10,7 @@ export interface LifeOptions {
   readonly clock: Clock;
   readonly chance: () => number;
   readonly model: Model;
-  readonly role: () => Promise<Role>;
+  readonly role: () => Promise<BuiltinRole>;
   readonly tools: () => Promise<readonly BuiltinTool[]>;
   readonly orchestrator: Orchestrator;
   /** Where its session is written. */

@@ -10,7 +10,7 @@ import { endsRun, together, touched, type BuiltinResult, type BuiltinTool, type 
 import type { Transcript } from './transcript.ts';
 
 /** Who the agent is. */
-export interface Role {
+export interface BuiltinRole {
   readonly system: string;
   /** Null: the one its endpoint is set to. */
   readonly model: string | null;
@@ -21,7 +21,7 @@ export interface LoopOptions {
   readonly clock: Clock;
   readonly chance: () => number;
   readonly model: Model;
-  readonly role: Role;
+  readonly role: BuiltinRole;
   readonly tools: () => Promise<readonly BuiltinTool[]>;
   readonly orchestrator: Orchestrator;
   readonly transcript: Transcript;
@@ -69,6 +69,7 @@ export class Loop {
       if (answer.end === 'refusal') throw faulty('refusal', answer.text || 'the model refused');
       if (answer.calls.length > 0) {
         if (await this.#act(answer.calls, tools, signal)) return { kind: 'over' };
+        if (answer.end === 'cut') await transcript.note(CUT);
         cuts = 0;
         continue;
       }

@@ -1,7 +1,7 @@
 import type { Clock } from '@reveille/core';
 import type { AssistantModelMessage, ModelMessage, ToolSet } from 'ai';
 import { missing, type Endpoint } from './endpoint.ts';
-import { faultOf, faulty, type Fault } from './faults.ts';
+import { faultOf, faulty, wasAnswered, type Fault } from './faults.ts';
 import { loadSdk, type Sdk } from './sdk.ts';
 import type { BuiltinTool, Call } from './tools.ts';
 
@@ -52,14 +52,14 @@ export class Model {
 
   fault(error: unknown): Fault {
     const fault = faultOf(error, this.endpoint);
-    if (!fault.unreachable) this.#answered = true;
+    if (wasAnswered(error)) this.#answered = true;
     return fault.unreachable && !this.#answered ? { ...fault, class: 'invalid' } : fault;
   }
 
   async ask(asked: Asked): Promise<Answer> {
     const endpoint = { ...this.endpoint, model: asked.model ?? this.endpoint.model };
     const why = missing(endpoint);
-    if (why !== null) throw faulty(why.includes('key') ? 'auth' : 'invalid', why);
+    if (why) throw faulty(why.class, why.message);
     const sdk = await loadSdk().catch((error: unknown) => {
       throw faulty('invalid', error instanceof Error ? error.message : String(error));
     });
@@ -112,6 +112,7 @@ async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answ
     tools: offered(sdk, tools),
     abortSignal: signal,
     maxRetries: 0,
+    providerOptions: PLAIN,
     ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
     onError: () => undefined,
   });
@@ -140,6 +141,9 @@ async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answ
   const end = reason === 'length' ? 'cut' : reason === 'content-filter' ? 'refusal' : 'done';
   return { ...heard, used, end, message: messageOf((await result.response).messages) };
 }
+
+/** Endpoints that only speak like Anthropic's know no streams of half-made inputs, and nobody here looks at them. */
+const PLAIN = { anthropic: { toolStreaming: false } };
 
 /** What was said so far is read again with every call; this makes it cheap where the vendor can. */
 const CACHED = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } };

@@ -53,6 +53,7 @@ export class Transcript {
     });
     if (found) await self.#replay(found);
     self.#file = await open(path, 'a', 0o600);
+    if (!found) await syncFolder(dirname(path));
     return self;
   }
 
@@ -210,6 +211,12 @@ export class Transcript {
     }));
     this.#messages.push({ role: 'tool', content });
   }
+}
+
+/** A new file is on disk when its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r');
+  await folder.sync();
 }
 
 function parsed(text: string): Line | null {

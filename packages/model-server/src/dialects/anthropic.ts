@@ -27,8 +27,9 @@ export const anthropic: Dialect = {
       message: { ...message, usage: { ...usageIn(answer), output_tokens: 1 } },
     });
     for (const [index, block] of blocks(answer).entries()) {
+      const json = answer.calls.find((call) => block.type === 'tool_use' && call.id === block.id)?.json ?? '';
       yield event('content_block_start', { index, content_block: started(block) });
-      for (const delta of deltas(block)) yield event('content_block_delta', { index, delta });
+      for (const delta of deltas(block, json)) yield event('content_block_delta', { index, delta });
       yield event('content_block_stop', { index });
     }
     const usage = { output_tokens: answer.usage.output };
@@ -90,10 +91,10 @@ function started(block: Block): Fields {
   return block.type === 'text' ? { ...block, text: '' } : { ...block, input: {} };
 }
 
-function deltas(block: Block): Fields[] {
+function deltas(block: Block, input: string): Fields[] {
   if (block.type === 'text') return pieces(block.text).map((text) => ({ type: 'text_delta', text }));
   if (block.type === 'tool_use')
-    return pieces(JSON.stringify(block.input)).map((json) => ({
+    return pieces(input).map((json) => ({
       type: 'input_json_delta',
       partial_json: json,
     }));

@@ -75,10 +75,10 @@ const envelope = ({ model }: Conversation, object: string) => ({
 });
 
 const calls = (answer: Answer) =>
-  answer.calls.map(({ id, tool, input }) => ({
+  answer.calls.map(({ id, tool, json }) => ({
     id,
     type: 'function',
-    function: { name: tool.name, arguments: JSON.stringify(input) },
+    function: { name: tool.name, arguments: json },
   }));
 
 const usageOf = ({ usage: { input, output, cached } }: Answer) => ({

@@ -116,15 +116,14 @@ function items({ think, say, calls, end }: Answer): Item[] {
   ];
 }
 
-function callItem({ id, tool, input }: Called): Item {
+function callItem({ id, tool, input, json }: Called): Item {
   const named = {
     call_id: id,
     name: tool.name,
     status: 'completed',
     ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
   };
-  if (!tool.plain)
-    return { type: 'function_call', id: `fc_${id}`, ...named, arguments: JSON.stringify(input) };
+  if (!tool.plain) return { type: 'function_call', id: `fc_${id}`, ...named, arguments: json };
   const text = typeof input['input'] === 'string' ? input['input'] : JSON.stringify(input);
   return { type: 'custom_tool_call', id: `ctc_${id}`, ...named, input: text };
 }

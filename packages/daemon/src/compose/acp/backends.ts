@@ -35,7 +35,7 @@ export function acpBackends({ acp }: Config): readonly AcpBackend[] {
 export const sdkFolder = (home: string): string => join(home, 'sdk');
 
 /** Claude Code: the person's own, or the one that came with its SDK. */
-export function claudeBackend({ claude }: Config, home: string): AcpBackend {
+export function claudeBackend({ backends: { claude } }: Config, home: string): AcpBackend {
   const bundled = claude.program ?? findProgram(CLAUDE.programs, process.env['PATH'] ?? '');
   const program = bundled ?? bundledProgram(sdkFolder(home));
   return { preset: CLAUDE, configured: { ...claude, program } };

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { systemPrompt } from '@reveille/agents';
+import type { Executor, StartSpec } from '@reveille/core';
+import {
+  builtinExecutor,
+  forgetSessions,
+  type BuiltinRole,
+  type Endpoint,
+} from '@reveille/executors/builtin';
+import { asLoopTools } from '@reveille/tools';
+import type { Config } from '../config/schema.ts';
+import type { CallerWorlds } from './caller-world.ts';
+import type { World } from './parts.ts';
+import type { RepositoryAgents } from './repository-agents.ts';
+
+interface Rooms {
+  readonly world: World;
+  readonly worlds: CallerWorlds;
+  readonly agents: RepositoryAgents;
+}
+
+const FORGET_AFTER_MS = 30 * 86_400_000;
+
+/** Our own agent, if a model is configured for it: with each run's own tools, as its definition allows them. */
+export function builtinOf({ world, worlds, agents }: Rooms): Executor | null {
+  const { config, place, clock, connect, log } = world;
+  const endpoint = endpointOf(config);
+  if (!endpoint) return null;
+  const folder = join(place.home, 'sessions');
+  forgetSessions(folder, FORGET_AFTER_MS).catch((error: unknown) => {
+    log.warn('old sessions of agents could not be removed', { error: String(error) });
+  });
+  return builtinExecutor({
+    endpoint,
+    clock,
+    folder,
+    connect,
+    toolsOf: async (caller) => asLoopTools(await worlds.of(caller).world()),
+    roleOf: (spec) => roleOf(agents, spec),
+  });
+}
+
+const KEYS = { anthropic: 'ANTHROPIC_API_KEY', openai: 'OPENAI_API_KEY' } as const;
+
+/** Null: no model is configured. The key itself stays in the environment until a call is made. */
+function endpointOf({ backends: { builtin } }: Config): Endpoint | null {
+  const { model, apiKeyEnv, price, ...rest } = builtin;
+  if (model === null) return null;
+  const { input, output, cached } = price;
+  const usual = builtin.provider in KEYS ? KEYS[builtin.provider as keyof typeof KEYS] : null;
+  const keyName = apiKeyEnv ?? usual;
+  return {
+    ...rest,
+    model,
+    keyName,
+    apiKey: () => (keyName === null ? undefined : process.env[keyName]),
+    price: input === null || output === null ? null : { input, output, cached },
+  };
+}
+
+const NOBODY = 'You are an agent of Reveille. Do the task you are given, and report how it ended.';
+
+/** Its definition, the repository's instructions, its skills; the model only if its task names one: names differ by vendor. */
+async function roleOf(agents: RepositoryAgents, { task }: StartSpec): Promise<BuiltinRole> {
+  const { repository, agent, targetFiles, model } = task;
+  if (repository !== null) await agents.know(repository);
+  const catalogue = agents.in(repository);
+  const definition = catalogue.get(agent.name);
+  if (!definition) return { system: NOBODY, model };
+  const instructions = catalogue.instructions(targetFiles).files;
+  return { system: systemPrompt({ definition, instructions, skills: catalogue.skills() }), model };
+}
