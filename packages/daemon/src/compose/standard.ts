@@ -10,7 +10,7 @@ import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
-import { acpBackends, isThere } from './acp/backends.ts';
+import { acpBackends, isThere, type AcpBackend } from './acp/backends.ts';
 import { acpExecutorOf } from './acp/executors.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
@@ -36,33 +36,15 @@ export async function standardParts(from: {
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
   const acp = acpBackends(config);
-  // Looked for each time: one that was just installed can be used at once.
-  const backends = (): string[] => [
-    'scripted',
-    ...acp
-      .filter((backend) => isThere(backend, config, process.env['PATH'] ?? ''))
-      .map(({ preset }) => preset.name),
-  ];
+  const backends = (): string[] => ['scripted', ...installed(acp, config)];
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
     executors(world) {
-      const { clock, connect } = world;
-      const scripted = scriptedExecutor({
-        clock,
-        connect,
-        write: async ({ task }, path, content) => {
-          using door = await boundary.door(task, 'write');
-          await door.writeFile(path, content);
-        },
-      });
-      const all = new Map<string, Executor>([
-        ['scripted', scripted],
-        [INTEGRATOR.backend, boundary.integrator(connect)],
-        ...acp.map(
-          (backend) => [backend.preset.name, acpExecutorOf(backend, { world, boundary, agents })] as const,
-        ),
-      ]);
+      const byProtocol = acp.map(
+        (backend) => [backend.preset.name, acpExecutorOf(backend, { world, boundary, agents })] as const,
+      );
+      const all = new Map<string, Executor>([...ownExecutors(world, boundary), ...byProtocol]);
       return { backends, get: (name) => all.get(name) };
     },
     mounts(world) {
@@ -84,6 +66,28 @@ export async function standardParts(from: {
       await boundary[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Those that need no model and no program of others. */
+function ownExecutors({ clock, connect }: World, boundary: Boundary): [string, Executor][] {
+  const scripted = scriptedExecutor({
+    clock,
+    connect,
+    write: async ({ task }, path, content) => {
+      using door = await boundary.door(task, 'write');
+      await door.writeFile(path, content);
+    },
+  });
+  return [
+    ['scripted', scripted],
+    [INTEGRATOR.backend, boundary.integrator(connect)],
+  ];
+}
+
+/** Looked for each time: one that was just installed can be used at once. */
+function installed(acp: readonly AcpBackend[], config: Config): string[] {
+  const path = process.env['PATH'] ?? '';
+  return acp.filter((backend) => isThere(backend, config, path)).map(({ preset }) => preset.name);
 }
 
 /** Worktrees without a task, and tasks without a worktree: told, never deleted. */
