@@ -3,9 +3,9 @@ import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError } from '@reveille/protocol';
 import { Listener } from './events.ts';
-import { exitWords, type Failure } from './failures.ts';
+import { Failed, exitWords, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
-import { Failed, Life } from './life.ts';
+import type { Life } from './life.ts';
 import { WAITS, type AcpOptions } from './options.ts';
 import { allows, judge, optionFor, wishOf } from './permission.ts';
 import { fieldsOf, type Fields } from './shapes.ts';
@@ -115,6 +115,8 @@ export class AcpAgent implements Agent {
 
   async #start(): Promise<Life | null> {
     try {
+      // The protocol is loaded when the first agent is started: a daemon without agents does without it.
+      const { Life } = await import('./life.ts');
       const launch = await this.#options.launch(this.#spec);
       if (this.#stopped) {
         await launch.dispose();

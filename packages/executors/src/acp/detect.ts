@@ -1,10 +1,9 @@
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ClientDoors } from './doors.ts';
 import { environmentFor } from './environment.ts';
 import { exitFailure, hangs, missing, requestFailed, tooOld } from './failures.ts';
-import { Link, type Announced } from './link.ts';
+import type { Announced, Link } from './link.ts';
 import { WAITS } from './options.ts';
 import type { Preset } from './presets.ts';
 import { AgentProcess } from './process.ts';
@@ -58,6 +57,7 @@ type Answer = Pick<Detected, 'version' | 'can' | 'problem'>;
 
 /** With a home made for it: some write there as soon as they are started. */
 async function ask(preset: Preset, program: string, options: DetectOptions): Promise<Answer> {
+  const [{ Link }, { ClientDoors }] = await Promise.all([import('./link.ts'), import('./doors.ts')]);
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const home = await mkdtemp(join(options.folder, 'home-'));
   const holding = { confined: true, asks: false };

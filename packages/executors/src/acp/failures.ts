@@ -9,6 +9,16 @@ export interface Failure {
   readonly message: string;
 }
 
+/** Why an agent could not be started, or ended: what is told of it. */
+export class Failed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
 const AUTH_REQUIRED = -32_000;
 const WORDS = 600;
 
