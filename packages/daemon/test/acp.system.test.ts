@@ -187,6 +187,27 @@ describe.concurrent('one daemon', () => {
     expect(said).toMatch(/refused: [\s\S]*refused: [\s\S]*\{\}terminal: 1 [\s\S]*in$/);
   });
 
+  test('[EXE1.34] one whose definition only reads cannot write, by its own hands or by its client’s', async () => {
+    const view = await house.run(
+      client,
+      play([
+        { do: 'sh', command: 'touch written 2>&1; true' },
+        { do: 'say', text: 'shell: $last ' },
+        { do: 'client', method: 'fs/write_text_file', params: { path: 'written', content: 'x' } },
+        { do: 'terminal', command: 'touch written' },
+        { do: 'permission', title: 'Edit', kind: 'edit' },
+        { do: 'rest' },
+        report('read it'),
+      ]),
+      { agent: 'played:reviewer' },
+    );
+    const end = await endOf(client, view);
+    expect(end).toMatchObject({ status: 'success', work: { files: [] } });
+    expect(await wordsOf(client, view)).toMatch(
+      /shell: .*Read-only file system refused: .*terminal: 1 .*Read-only[\s\S]*permission: reject_once$/,
+    );
+  });
+
   test('[EXE3.31] one that cannot be resumed is started anew with its task and what it did', async () => {
     const first = [
       { do: 'edit', path: 'one.txt', content: 'x' },

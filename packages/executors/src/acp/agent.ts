@@ -3,7 +3,7 @@ import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError } from '@reveille/protocol';
 import { Listener } from './events.ts';
-import { Failed, exitWords, type Failure } from './failures.ts';
+import { Failed, exitWords, failureInWords, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
 import type { Life } from './life.ts';
 import { WAITS, type AcpOptions } from './options.ts';
@@ -200,6 +200,8 @@ export class AcpAgent implements Agent {
     if (used) this.#tell({ type: 'usage', id, ...used });
     if (response['stopReason'] === 'refusal' && !turn.cancelled)
       return this.#fail({ class: 'refusal', message: `${this.#options.preset.title} refused to go on.` });
+    const failure = failureInWords(this.#options.preset, this.#listener.lastWords);
+    if (failure && !turn.cancelled) return this.#fail(failure);
     this.#endTurn(turn, turn.cancelled);
   }
 

@@ -41,7 +41,7 @@ export async function detect(preset: Preset, options: DetectOptions): Promise<De
   const found = findProgram(preset.programs, env['PATH'] ?? '');
   if (found === null)
     return { ...about, program: null, version: null, can: null, problem: missing(preset).message };
-  const { program } = installedWith(found);
+  const { program } = installedWith(found, options.home);
   const { mtimeMs, size } = await stat(program);
   const key = [program, ...preset.args, mtimeMs, size].join('\0');
   const file = join(options.folder, `${preset.name}.json`);
@@ -60,7 +60,7 @@ async function ask(preset: Preset, program: string, options: DetectOptions): Pro
   const [{ Link }, { ClientDoors }] = await Promise.all([import('./link.ts'), import('./doors.ts')]);
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const home = await mkdtemp(join(options.folder, 'home-'));
-  const holding = { confined: true, asks: false };
+  const holding = { confined: true, asks: false, nests: false };
   const own = environmentFor(preset, holding, { outer: {}, configured: {} });
   const agent = new AgentProcess(`detect-${preset.name}-${process.pid}`, {
     argv: [program, ...preset.args],

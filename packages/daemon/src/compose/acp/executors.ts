@@ -35,8 +35,11 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
     version: VERSION,
     folder: join(place.home, 'processes'),
     identityOf: processIdentity,
-    launch: (spec) =>
-      launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly }),
+    launch: async (spec) => {
+      // After a restart nobody has asked for this repository's agents yet.
+      if (spec.task.repository !== null) await rooms.agents.know(spec.task.repository);
+      return launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly });
+    },
     tools: ({ run, session, epoch }) => ({
       url: `${url}/mcp`,
       token: world.credentialOf({ run, session, epoch }),
