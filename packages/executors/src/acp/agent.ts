@@ -76,7 +76,8 @@ export class AcpAgent implements Agent {
     this.#turn = turn;
     this.#listener.turnBegins();
     if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#start());
-    void this.#play(turn);
+    // What goes wrong with us is told like what goes wrong with it: nobody must wait for ever.
+    this.#play(turn).catch((error: unknown) => this.#fail(startFailure(error)));
   }
 
   async steer(input: TurnInput): Promise<'taken' | 'refused'> {

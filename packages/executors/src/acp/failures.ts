@@ -54,8 +54,8 @@ export function requestFailed(preset: Preset, doing: string, error: unknown): Fa
   const said = error instanceof Error ? error.message : textOf(fieldsOf(error)['message']);
   const details = data === undefined || data === null ? '' : ` (${brief(data, WORDS)})`;
   const words = `${said || String(error)}${details}`.slice(0, WORDS * 2);
-  const found =
-    numberOf(typeof code === 'number' ? -code : null) === -AUTH_REQUIRED ? 'auth' : classOf(words);
+  // Some pass the status of their model's endpoint on as the code of the error.
+  const found = code === AUTH_REQUIRED ? 'auth' : classOf(isStatus(code) ? `${code} ${words}` : words);
   return { class: found, message: `${preset.title} failed ${doing}: ${words}${fixFor(found, preset)}` };
 }
 
