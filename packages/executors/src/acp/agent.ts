@@ -75,7 +75,7 @@ export class AcpAgent implements Agent {
     const turn: Turn = { input, over, answered, prompted: false, cancelled: false };
     this.#turn = turn;
     this.#listener.turnBegins();
-    if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#start());
+    if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#startAgain());
     // What goes wrong with us is told like what goes wrong with it: nobody must wait for ever.
     this.#play(turn).catch((error: unknown) => this.#fail(startFailure(error)));
   }
@@ -137,6 +137,11 @@ export class AcpAgent implements Agent {
       if (!this.#stopped) await this.#fail(startFailure(error));
       return null;
     }
+  }
+
+  /** Its last process was ended; if the agent was, there is none after it. */
+  async #startAgain(): Promise<Life | null> {
+    return this.#dead || this.#stopped ? null : this.#start();
   }
 
   #owner() {
