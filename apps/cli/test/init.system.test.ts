@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { House, processesOf } from './house.ts';
 
@@ -243,4 +244,25 @@ test('[CLI1.48] config says what is set and where; what a repository says counts
   const wrong = await house.run(['config']);
   expect(wrong.code).toBe(2);
   expect(wrong.err).toContain('config.yaml:1:18: sandbox.mode: a repository can only make this stricter');
+});
+
+test('[CLI1.44] doctor asks the agents that are installed, and leaves nothing of that', async () => {
+  await using house = new House({ REVEILLE_ACP_INITIALIZE_MS: '600000' });
+  const bin = join(house.folder, 'bin');
+  mkdirSync(bin);
+  const agent = fileURLToPath(
+    new URL('../../../packages/executors/test/acp/scripted-agent.ts', import.meta.url),
+  );
+  writeFileSync(join(bin, 'codex-acp'), `#!/bin/sh\nexec '${process.execPath}' '${agent}' --steers\n`, {
+    mode: 0o755,
+  });
+  writeFileSync(join(bin, 'copilot'), '#!/bin/sh\necho no such option >&2\nexit 2\n', { mode: 0o755 });
+  house.env['PATH'] = `${bin}:${house.env['PATH']}`;
+  const { out } = await house.run(['doctor']);
+  expect(out).toMatch(
+    /^weak +codex +1\.2\.3, has no login, goes on after a crash, takes mail while it works\n +To log in: /m,
+  );
+  expect(out).toMatch(/^weak +copilot +does not work\n +.*no such option.*npm install -g @github\/copilot/m);
+  expect(out).not.toMatch(/opencode +/);
+  expect(existsSync(house.env['REVEILLE_HOME']!)).toBe(false);
 });

@@ -298,7 +298,9 @@ for (const [what, options, errorClass, message] of BAD)
     life.turn('x');
     const failure = await life.failed();
     expect(failure).toMatchObject({ class: errorClass, message: expect.stringMatching(message) });
-    expect(life.events.at(-1)!.type).toBe('exited');
+    expect(life.events.map(({ type }) => type)).toEqual(['started', 'failed', 'exited']);
+    await life.agent.stop('it is gone already');
+    expect(bench.launches).toBe(1);
   });
 
 const ERRORS: readonly (readonly [string, object, string])[] = [

@@ -1,18 +1,35 @@
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PRESETS, custom, endpointsIn, environmentFor, makeHome } from '@reveille/executors/acp';
+import {
+  PRESETS,
+  custom,
+  endpointsIn,
+  environmentFor,
+  findProgram,
+  installedWith,
+  makeHome,
+} from '@reveille/executors/acp';
 import type { ExecutorEvent } from '@reveille/core';
 import { expect, test } from 'vitest';
 import { Listener } from '../src/acp/events.ts';
-import { classOf } from '../src/acp/failures.ts';
+import { classOf, failureInWords, requestFailed } from '../src/acp/failures.ts';
 import { History } from '../src/acp/history.ts';
 import { messagesOf } from '../src/acp/lines.ts';
 import { allows, judge, optionFor } from '../src/acp/permission.ts';
 import { UsageCounter } from '../src/acp/usage.ts';
 
 const preset = (name: string) => PRESETS.find((each) => each.name === name)!;
-const held = { confined: true, asks: false };
+const held = { confined: true, asks: false, nests: true };
 
 async function* chunks(...texts: readonly string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);
@@ -117,6 +134,18 @@ test('[EXE1.25] the words of an error say its class', () => {
     expect([words, classOf(words)]).toEqual([words, errorClass]);
 });
 
+test('[EXE1.25] a status that is passed on as a code counts, and so does a failure that is only said', () => {
+  const error = Object.assign(new Error('scripted error'), { code: 401 });
+  expect(requestFailed(preset('gemini'), 'in its turn', error)).toMatchObject({
+    class: 'auth',
+    message: expect.stringContaining('GEMINI_API_KEY'),
+  });
+  const said = 'Info: Request failed. Retrying...Error: Authentication failed with provider (HTTP 401).';
+  expect(failureInWords(preset('copilot'), said)).toMatchObject({ class: 'auth' });
+  expect(failureInWords(preset('copilot'), 'I fixed the Error: 401 handling.')).toBeNull();
+  expect(failureInWords(preset('codex'), said)).toBeNull();
+});
+
 test('[EXE3.20] a history of any length is kept as the ids in it, also one that is cut in two', () => {
   const history = new History();
   const hear = (text: string) =>
@@ -143,11 +172,12 @@ test('[EXE1.27] its own sandbox is off where ours holds it, and on where nothing
   const mode = (holding: typeof held) =>
     environmentFor(preset('codex'), holding, { outer: {}, configured: {} })['INITIAL_AGENT_MODE'];
   expect(mode(held)).toBe('agent-full-access');
-  expect(mode({ confined: false, asks: false })).toBe('workspace-write');
-  expect(mode({ confined: true, asks: true })).toBe('workspace-write');
+  expect(mode({ ...held, confined: false })).toBe('workspace-write');
+  expect(mode({ ...held, asks: true })).toBe('workspace-write');
+  expect(mode({ ...held, asks: true, nests: false })).toBe('agent-full-access');
   const permission = (asks: boolean): unknown => {
     const configured = { OPENCODE_CONFIG_CONTENT: '{"model":"a/b","share":"manual"}' };
-    const env = environmentFor(preset('opencode'), { confined: true, asks }, { outer: {}, configured });
+    const env = environmentFor(preset('opencode'), { ...held, asks }, { outer: {}, configured });
     const content = JSON.parse(env['OPENCODE_CONFIG_CONTENT']!) as Record<string, unknown>;
     // What is configured is put over ours; the rest of ours stays.
     expect(content).toMatchObject({
@@ -190,6 +220,32 @@ test('[EXE1.27] its home is its own, with a link to its login; what the agent pu
     makeHome(at, preset('codex'), person);
     expect(lstatSync(join(at, '.codex/auth.json')).isSymbolicLink()).toBe(false);
     expect(makeHome(join(folder, 'homes', 'other'), custom('x', 'x', []), person).credentials).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('[EXE1.27] of where it is installed the sandbox is shown as much as it needs, and never the home', () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'reveille-program-')));
+  try {
+    const home = join(folder, 'home');
+    const deep = join(home, '.npm/lib/node_modules/pkg/node_modules/dep');
+    for (const path of [deep, join(home, '.npm/bin'), join(home, 'tools')])
+      mkdirSync(path, { recursive: true });
+    const script = join(home, '.npm/lib/node_modules/pkg/cli.js');
+    for (const file of [script, join(home, 'tools/agent'), join(home, 'loose')])
+      writeFileSync(file, '', { mode: 0o755 });
+    symlinkSync(script, join(home, '.npm/bin/agent'));
+    const path = ['relative', join(home, '.npm/bin'), join(home, 'tools')].join(':');
+    expect(findProgram(['nothing', 'agent'], path)).toBe(join(home, '.npm/bin/agent'));
+    expect(findProgram(['nothing'], path)).toBeNull();
+    const shown = (file: string) => installedWith(join(home, file), home);
+    expect(shown('.npm/bin/agent')).toEqual({
+      program: script,
+      reads: [join(home, '.npm/lib/node_modules')],
+    });
+    expect(shown('tools/agent').reads).toEqual([join(home, 'tools')]);
+    expect(shown('loose').reads).toEqual([join(home, 'loose')]);
   } finally {
     rmSync(folder, { recursive: true });
   }

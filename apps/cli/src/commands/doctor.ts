@@ -12,6 +12,7 @@ import { pad } from '../view/columns.ts';
 import { configHere } from '../trusted.ts';
 import { backendWords } from './agent.ts';
 import { words as daemonWords } from './daemon.ts';
+import { examineBackends } from './doctor-backends.ts';
 
 /** One thing that was looked at. The room of worktrees gives its findings in the same form. */
 interface Finding {
@@ -28,7 +29,15 @@ interface Finding {
 type Examine = (io: Io, repository: Repository | null) => Promise<readonly Finding[]>;
 
 /** Everything that is looked at, in this order. What the room of worktrees examines (files, sandbox) belongs at the end. */
-const EXAMINED: readonly Examine[] = [system, dataFolder, configuration, daemon, agents, boundary];
+const EXAMINED: readonly Examine[] = [
+  system,
+  dataFolder,
+  configuration,
+  daemon,
+  agents,
+  examineBackends,
+  boundary,
+];
 
 /** Git, the file system, and what the sandbox holds back here: the attacks are run, in a repository made for it. */
 async function boundary(_io: Io, repository: Repository | null): Promise<readonly Finding[]> {
@@ -41,7 +50,8 @@ export const doctor = command({
   group: 'Begin',
   summary: 'says what is installed, what is missing, and what to do',
   usage: '',
-  about: 'Exit code 1 if something does not work. Nothing is changed, installed or started.',
+  about:
+    'Exit code 1 if something does not work. Nothing is changed or installed; agents that are installed are asked, with an empty home, what they can do.',
   options: {},
   json: '{ findings: [{ area, name, verdict: "good" | "weak" | "bad", expected, got, advice }] }',
   async run(call) {
@@ -173,7 +183,7 @@ async function daemon({ env }: Io): Promise<Finding[]> {
 }
 
 /** Programs that backends run. They are only looked for: starting one could have effects. */
-const PROGRAMS = ['claude', 'codex', 'gemini', 'copilot', 'opencode'];
+const PROGRAMS = ['claude', 'codex-acp', 'gemini', 'copilot', 'opencode'];
 
 async function agents(io: Io, repository: Repository | null): Promise<Finding[]> {
   using catalogue = await agentsOf(io, repository);

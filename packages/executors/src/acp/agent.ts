@@ -3,9 +3,9 @@ import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError } from '@reveille/protocol';
 import { Listener } from './events.ts';
-import { exitWords, type Failure } from './failures.ts';
+import { Failed, exitWords, failureInWords, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
-import { Failed, Life } from './life.ts';
+import type { Life } from './life.ts';
 import { WAITS, type AcpOptions } from './options.ts';
 import { allows, judge, optionFor, wishOf } from './permission.ts';
 import { fieldsOf, type Fields } from './shapes.ts';
@@ -75,8 +75,9 @@ export class AcpAgent implements Agent {
     const turn: Turn = { input, over, answered, prompted: false, cancelled: false };
     this.#turn = turn;
     this.#listener.turnBegins();
-    if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#start());
-    void this.#play(turn);
+    if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#startAgain());
+    // What goes wrong with us is told like what goes wrong with it: nobody must wait for ever.
+    this.#play(turn).catch((error: unknown) => this.#fail(startFailure(error)));
   }
 
   async steer(input: TurnInput): Promise<'taken' | 'refused'> {
@@ -115,6 +116,8 @@ export class AcpAgent implements Agent {
 
   async #start(): Promise<Life | null> {
     try {
+      // The protocol is loaded when the first agent is started: a daemon without agents does without it.
+      const { Life } = await import('./life.ts');
       const launch = await this.#options.launch(this.#spec);
       if (this.#stopped) {
         await launch.dispose();
@@ -134,6 +137,11 @@ export class AcpAgent implements Agent {
       if (!this.#stopped) await this.#fail(startFailure(error));
       return null;
     }
+  }
+
+  /** Its last process was ended; if the agent was, there is none after it. */
+  async #startAgain(): Promise<Life | null> {
+    return this.#dead || this.#stopped ? null : this.#start();
   }
 
   #owner() {
@@ -198,6 +206,8 @@ export class AcpAgent implements Agent {
     if (used) this.#tell({ type: 'usage', id, ...used });
     if (response['stopReason'] === 'refusal' && !turn.cancelled)
       return this.#fail({ class: 'refusal', message: `${this.#options.preset.title} refused to go on.` });
+    const failure = failureInWords(this.#options.preset, this.#listener.lastWords);
+    if (failure && !turn.cancelled) return this.#fail(failure);
     this.#endTurn(turn, turn.cancelled);
   }
 

@@ -1,10 +1,9 @@
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ClientDoors } from './doors.ts';
 import { environmentFor } from './environment.ts';
 import { exitFailure, hangs, missing, requestFailed, tooOld } from './failures.ts';
-import { Link, type Announced } from './link.ts';
+import type { Announced, Link } from './link.ts';
 import { WAITS } from './options.ts';
 import type { Preset } from './presets.ts';
 import { AgentProcess } from './process.ts';
@@ -42,7 +41,7 @@ export async function detect(preset: Preset, options: DetectOptions): Promise<De
   const found = findProgram(preset.programs, env['PATH'] ?? '');
   if (found === null)
     return { ...about, program: null, version: null, can: null, problem: missing(preset).message };
-  const { program } = installedWith(found);
+  const { program } = installedWith(found, options.home);
   const { mtimeMs, size } = await stat(program);
   const key = [program, ...preset.args, mtimeMs, size].join('\0');
   const file = join(options.folder, `${preset.name}.json`);
@@ -58,9 +57,10 @@ type Answer = Pick<Detected, 'version' | 'can' | 'problem'>;
 
 /** With a home made for it: some write there as soon as they are started. */
 async function ask(preset: Preset, program: string, options: DetectOptions): Promise<Answer> {
+  const [{ Link }, { ClientDoors }] = await Promise.all([import('./link.ts'), import('./doors.ts')]);
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const home = await mkdtemp(join(options.folder, 'home-'));
-  const holding = { confined: true, asks: false };
+  const holding = { confined: true, asks: false, nests: false };
   const own = environmentFor(preset, holding, { outer: {}, configured: {} });
   const agent = new AgentProcess(`detect-${preset.name}-${process.pid}`, {
     argv: [program, ...preset.args],

@@ -1,12 +1,22 @@
 import type { ErrorClass } from '@reveille/protocol';
 import type { Preset } from './presets.ts';
 import type { Exit } from './process.ts';
-import { brief, fieldsOf, numberOf, textOf } from './shapes.ts';
+import { brief, fieldsOf, textOf } from './shapes.ts';
 
 /** How an agent failed, in words that say what to do about it. */
 export interface Failure {
   readonly class: ErrorClass;
   readonly message: string;
+}
+
+/** Why an agent could not be started, or ended: what is told of it. */
+export class Failed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
 }
 
 const AUTH_REQUIRED = -32_000;
@@ -44,9 +54,22 @@ export function requestFailed(preset: Preset, doing: string, error: unknown): Fa
   const said = error instanceof Error ? error.message : textOf(fieldsOf(error)['message']);
   const details = data === undefined || data === null ? '' : ` (${brief(data, WORDS)})`;
   const words = `${said || String(error)}${details}`.slice(0, WORDS * 2);
-  const found =
-    numberOf(typeof code === 'number' ? -code : null) === -AUTH_REQUIRED ? 'auth' : classOf(words);
+  // Some pass the status of their model's endpoint on as the code of the error.
+  const found = code === AUTH_REQUIRED ? 'auth' : classOf(isStatus(code) ? `${code} ${words}` : words);
   return { class: found, message: `${preset.title} failed ${doing}: ${words}${fixFor(found, preset)}` };
+}
+
+const isStatus = (code: unknown): code is number => typeof code === 'number' && code >= 400 && code < 600;
+
+/** A turn that ended well in which the agent only said that its model failed; null: it said something else. */
+export function failureInWords(preset: Preset, words: string): Failure | null {
+  const said = preset.quirks.failsInWords?.exec(words)?.[0];
+  const found = said === undefined ? 'unknown' : classOf(said);
+  if (said === undefined || found === 'unknown') return null;
+  return {
+    class: found,
+    message: `${preset.title} failed in its turn: ${said.slice(0, WORDS)}${fixFor(found, preset)}`,
+  };
 }
 
 function fixFor(found: ErrorClass, preset: Preset): string {

@@ -2,7 +2,7 @@ import type { StartSpec } from '@reveille/core';
 import { RequestError, type RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import { BRIDGE } from './bridge.ts';
 import { ClientDoors } from './doors.ts';
-import { exitFailure, hangs, requestFailed, tooOld, type Failure } from './failures.ts';
+import { Failed, exitFailure, hangs, requestFailed, tooOld, type Failure } from './failures.ts';
 import { History } from './history.ts';
 import { Link, type Announced, type ToolServer } from './link.ts';
 import { WAITS, type AcpOptions, type Waits } from './options.ts';
@@ -15,16 +15,6 @@ export interface Owner {
   readonly update: (update: unknown) => void;
   readonly permission: (toolCall: unknown, options: unknown) => Promise<RequestPermissionResponse>;
   readonly touched: (path: string) => void;
-}
-
-/** Why it could not be started, or ended: what is told of it. */
-export class Failed extends Error {
-  readonly failure: Failure;
-
-  constructor(failure: Failure) {
-    super(failure.message);
-    this.failure = failure;
-  }
 }
 
 const GARBAGE_TOLD = 20;

@@ -14,6 +14,8 @@ export interface Quirks {
    * nothing, and this turn is in `_meta`.
    */
   readonly usage: 'turn' | 'cumulative' | 'last' | 'meta';
+  /** The last words of a turn that ended well although its model failed: some only say so. */
+  readonly failsInWords?: RegExp;
 }
 
 /** How an agent is held when it is started. */
@@ -22,6 +24,8 @@ export interface Holding {
   readonly confined: boolean;
   /** Whether everything it wants leave for is to be asked, or only what the sandbox does not hold. */
   readonly asks: boolean;
+  /** Whether its own sandbox could stand inside ours; root's cannot. */
+  readonly nests: boolean;
 }
 
 /** An agent that speaks the protocol: how it is started, and what to tell a person when that fails. */
@@ -54,10 +58,10 @@ const CODEX: Preset = {
   title: 'Codex',
   programs: ['codex-acp'],
   args: [],
-  env: ({ confined, asks }) => ({
+  env: ({ confined, asks, nests }) => ({
     NO_BROWSER: '1',
-    // Its mode `agent` has a model decide on approvals; `workspace-write` asks us, with a sandbox of its own.
-    INITIAL_AGENT_MODE: confined && !asks ? 'agent-full-access' : 'workspace-write',
+    // Its mode `agent` has a model decide on approvals; `workspace-write` asks us, but only with a sandbox of its own.
+    INITIAL_AGENT_MODE: confined && !(asks && nests) ? 'agent-full-access' : 'workspace-write',
     CODEX_CONFIG: JSON.stringify({
       check_for_update_on_startup: false,
       analytics: { enabled: false },
@@ -124,7 +128,13 @@ const COPILOT: Preset = {
   install: 'npm install -g @github/copilot',
   login:
     'run `copilot` once and log in, or set COPILOT_GITHUB_TOKEN, or COPILOT_PROVIDER_BASE_URL for a model of your own',
-  quirks: { midTurn: 'cancels', resumes: true, mcp: 'http', usage: 'cumulative' },
+  quirks: {
+    midTurn: 'cancels',
+    resumes: true,
+    mcp: 'http',
+    usage: 'cumulative',
+    failsInWords: /(?:^|Retrying\.\.\.)Error: [\s\S]+$/,
+  },
 };
 
 const OPENCODE: Preset = {

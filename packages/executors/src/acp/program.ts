@@ -21,9 +21,12 @@ function isProgram(path: string): boolean {
 
 /**
  * What a sandbox has to show for a program to run: the outermost `node_modules` it is in, with all it was installed
- * with, else its folder.
+ * with, else its folder; of one that lies about in the home, itself.
  */
-export function installedWith(program: string): {
+export function installedWith(
+  program: string,
+  home: string,
+): {
   readonly program: string;
   readonly reads: readonly string[];
 } {
@@ -31,5 +34,6 @@ export function installedWith(program: string): {
   const parts = real.split(sep);
   const outermost = parts.indexOf('node_modules');
   const folder = outermost > 0 ? parts.slice(0, outermost + 1).join(sep) : dirname(real);
-  return { program: real, reads: [folder] };
+  const open = [dirname(home), home, sep].includes(folder);
+  return { program: real, reads: [open ? real : folder] };
 }

@@ -61,6 +61,7 @@ export class Bench implements AsyncDisposable {
   readonly wishes: Wish[] = [];
   answer: (wish: Wish, signal: AbortSignal) => Promise<string> = async () => 'deny';
   hands: Hands | null = null;
+  launches = 0;
   readonly executor: Executor;
   readonly #lives: Life[] = [];
 
@@ -73,14 +74,17 @@ export class Bench implements AsyncDisposable {
       version: '0',
       folder: join(this.folder, 'ledger'),
       identityOf,
-      launch: async () => ({
-        argv,
-        env: { PATH: process.env['PATH'] ?? '', HOME: join(this.folder, 'home'), NODE_NO_WARNINGS: '1' },
-        cwd: this.workdir,
-        workdir: this.workdir,
-        confined: false,
-        dispose: async () => undefined,
-      }),
+      launch: async () => {
+        this.launches++;
+        return {
+          argv,
+          env: { PATH: process.env['PATH'] ?? '', HOME: join(this.folder, 'home'), NODE_NO_WARNINGS: '1' },
+          cwd: this.workdir,
+          workdir: this.workdir,
+          confined: false,
+          dispose: async () => undefined,
+        };
+      },
       tools: () => ({ url: 'http://127.0.0.1:9/mcp', token: 'token' }),
       has: () => true,
       approve: (_, wish, signal) => {

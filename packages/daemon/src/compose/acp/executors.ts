@@ -69,8 +69,11 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
   return {
     folder: join(place.home, 'processes'),
     identityOf: processIdentity,
-    launch: (spec: StartSpec) =>
-      launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly }),
+    launch: async (spec: StartSpec) => {
+      // After a restart nobody has asked for this repository's agents yet.
+      if (spec.task.repository !== null) await rooms.agents.know(spec.task.repository);
+      return launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly });
+    },
     tools: ({ run, session, epoch }: StartSpec) => ({
       url: `${url}/mcp`,
       token: world.credentialOf({ run, session, epoch }),

@@ -34,13 +34,14 @@ export async function launchFor(
   const { preset, configured } = backend;
   const found = findProgram(programsOf(backend), process.env['PATH'] ?? '');
   if (found === null) throw new ReveilleError('not_found', missing(preset).message);
-  const { program, reads } = installedWith(found);
+  const { program, reads } = installedWith(found, homedir());
   const confined = boundary.sandbox.kind !== 'none';
+  const holding = { confined, asks, nests: process.getuid?.() !== 0 };
   const folder = join(parts.folder, preset.name, spec.task.id);
   const { home, credentials } = makeHome(folder, preset, homedir());
   const from = { outer: process.env, configured: configured.env };
   const env = {
-    ...environmentFor(preset, { confined, asks }, from),
+    ...environmentFor(preset, holding, from),
     ...spec.workspace?.environment,
     HOME: home,
   };
@@ -54,7 +55,7 @@ export async function launchFor(
     reads: [...(base.reads ?? []), ...reads, ...paths(configured.reads)],
     writes: [...(base.writes ?? []), home, ...credentials, ...paths(configured.writes)],
     // Its own sandbox is on only where we want to be asked; it needs what ours would take away.
-    nested: preset.name === 'codex' && asks,
+    nested: preset.name === 'codex' && asks && holding.nests,
   };
   const args = [...preset.args, ...configured.args];
   const { argv, env: whole, cwd, dispose } = await boundary.sandbox.wrap([program, ...args], confinement);
