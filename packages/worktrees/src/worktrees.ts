@@ -21,6 +21,7 @@ import { Lending } from './lending.ts';
 import { openedFor, Places, rememberRun } from './places.ts';
 import { Pools } from './pools.ts';
 import type { FoundRepository } from './repository.ts';
+import { retainSnapshots } from './retention.ts';
 import { beginningOf } from './starting.ts';
 import { Watch } from './watch.ts';
 import { checkpoint } from './work/checkpoint.ts';
@@ -226,15 +227,9 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
   /** Worktrees that no task of these has. Told, never deleted. */
   async orphans(tasks: readonly Task[]): Promise<readonly Orphan[]> {
-    const byRoot = Map.groupBy(
-      tasks.filter((task) => task.repository !== null),
-      (task) => task.repository,
-    );
     const found = await Promise.all(
-      [...byRoot.values()].map(async (some) => {
-        const [first] = some;
-        if (!first) return [];
-        const repository = await this.#places.repository(first);
+      byRepository(tasks).map(async (some) => {
+        const repository = await this.#places.repository(some[0]);
         const ids = new Set<string>(some.map(({ id }) => id));
         const known = (await listCheckouts(repository)).filter(({ task }) => ids.has(task));
         return await findOrphans(
@@ -246,6 +241,18 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     return found.flat();
   }
 
+  /** Drops the old snapshots of those of these tasks that are over; a repository that is gone has none. */
+  async retain(tasks: readonly Task[], now: number): Promise<void> {
+    const { settings, log } = this.#options;
+    for (const some of byRepository(tasks))
+      await retainSnapshots(this.#places, some, { ...settings.snapshots, now }).catch((error: unknown) =>
+        log?.('old snapshots could not be dropped', {
+          repository: some[0].repository,
+          error: String(error),
+        }),
+      );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pools.close();
     await Promise.all(this.#removals);
@@ -254,6 +261,13 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
 const SHARED =
   'You work in the worktree of whoever gave you the task, who does not write there until you are done.';
+
+type Some = readonly [Task, ...Task[]];
+
+const byRepository = (tasks: readonly Task[]): Some[] =>
+  [...Map.groupBy(tasks, (task) => task.repository)].flatMap(([repository, [first, ...rest]]) =>
+    repository === null || !first ? [] : [[first, ...rest] as const],
+  );
 
 const leftoversOf = (task: Task) => ({
   author: authorOf(task),

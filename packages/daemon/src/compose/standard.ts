@@ -13,6 +13,7 @@ import { VERSION } from '../version.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
+import { Upkeep } from './upkeep.ts';
 
 /** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
 export async function standardParts(from: {
@@ -32,6 +33,7 @@ export async function standardParts(from: {
     runtimeFolder,
     log: (message, data) => log.warn(message, data),
   });
+  const upkeep = new Upkeep();
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
   return {
     agents: () => agents,
@@ -64,8 +66,12 @@ export async function standardParts(from: {
         },
       ];
     },
-    started: (world) => tellOrphans(world, boundary),
+    async started(world) {
+      await tellOrphans(world, boundary);
+      await upkeep.begin(world, boundary);
+    },
     async close() {
+      await upkeep.end();
       agents.close();
       await boundary[Symbol.asyncDispose]();
     },

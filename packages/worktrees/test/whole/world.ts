@@ -62,6 +62,7 @@ export interface Shop extends AsyncDisposable {
   readonly root: string;
   readonly git: (...args: string[]) => string;
   readonly person: Orchestrator;
+  readonly worktrees: Boundary['worktrees'];
   readonly warnings: string[];
   /** A plan of scripted tasks, under way. */
   plan(tasks: Record<string, Part>, more?: { verify?: string; baseBranch?: string }): Promise<PlanId>;
@@ -94,6 +95,7 @@ export async function openShop(options: ShopOptions = {}): Promise<Shop> {
     root,
     git,
     person,
+    worktrees: run.boundary.worktrees,
     warnings: run.warnings,
     plan: (tasks, more) => savePlan(person, root, tasks, more),
     async until(plan, enough = ({ plan: { state } }) => state !== 'active') {
