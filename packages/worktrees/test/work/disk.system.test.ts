@@ -74,3 +74,28 @@ describe.runIf(canFill)(`the disk under the repository${SKIPPED}`, () => {
         await personIsWell(root);
       });
 });
+
+describe.runIf(canFill)(`the disk under the worktrees${SKIPPED}`, () => {
+  for (const [name, work] of Object.entries(CASES))
+    it(`[WKT1.29] has room for a little: ${name} is an error that says so, and is not taken for a fault of the agent’s`, async () => {
+      await using disk = await smallDisk('6m');
+      await using scratch = await Scratch.make();
+      const root = await scratch.repository();
+      const { checkout } = await make(root, { settings: { home: join(disk.path, 'home'), pool: 0 } });
+      await writeFile(join(checkout.path, 'large'), randomBytes(1_000_000));
+      await asPerson(checkout.path, 'add', '-A');
+      await asPerson(checkout.path, 'commit', '-qm', 'large');
+      await writeFile(join(disk.path, 'filler-last'), randomBytes(300_000));
+      await fill(disk);
+      await rm(join(disk.path, 'filler-last'));
+      await expect(work(checkout)).rejects.toMatchObject({
+        code: 'workspace_failed',
+        data: { reason: 'disk_full' },
+      });
+      expect(readdirSync(join(checkout.room, 'scratch'))).toEqual([]);
+      await empty(disk);
+      await work(checkout);
+      expect(await asPerson(root, 'log', '--format=%s', checkout.branch)).toContain('large');
+      await personIsWell(root);
+    });
+});
