@@ -66,8 +66,8 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const repository = await this.#places.repository(task);
     await this.#watch.begin(repository);
     if (origin.kind === 'shared') {
-      const { path, branch, environment } = await this.#places.need(origin.with);
-      this.#lending.lend(origin.with.id, task.id);
+      const { path, branch, environment } = await this.#places.need(this.#lending.ownerOf(origin.with));
+      this.#lending.lend(origin.with, task.id);
       return { path, branch, environment, notices: [SHARED] };
     }
     const known = await this.#places.find(task);
@@ -108,7 +108,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   }
 
   async checkpoint(task: Task): Promise<string> {
-    return await checkpoint(await this.#places.need(task));
+    return await checkpoint(await this.#places.need(this.#lending.ownerOf(task)));
   }
 
   async look(task: Task, run: RunId): Promise<Findings> {
@@ -153,7 +153,11 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   }
 
   async pull(child: Task, into: Task): Promise<Pulled> {
-    return await pull(await this.#places.need(child), await this.#places.need(into));
+    const target = await this.#places.need(this.#lending.ownerOf(into));
+    // What a guest did is there already.
+    if (child.isolation === 'shared' && !(await this.#places.find(child)))
+      return { merged: true, commit: (await importBranch(target)).tip, files: [] };
+    return await pull(await this.#places.need(child), target);
   }
 
   async discard(task: Task): Promise<Snapshot> {
@@ -220,9 +224,9 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     return await this.#watch.ours(repository, () => bringHome(repository, branch, { message }));
   }
 
-  /** The checkout of a task, for whoever starts something in it. */
+  /** The checkout that a task works in, its own or a shared one, for whoever starts something in it. */
   async checkoutOf(task: Task): Promise<KnownCheckout | null> {
-    return await this.#places.find(task);
+    return await this.#places.find(this.#lending.ownerOf(task));
   }
 
   /** Worktrees that no task of these has. Told, never deleted. */

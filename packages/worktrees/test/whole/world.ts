@@ -81,6 +81,8 @@ export interface Part {
 
 interface ShopOptions {
   readonly settings?: Partial<BoundarySettings>;
+  /** How deep tasks may be nested; as deep as by default unless told. */
+  readonly depth?: number;
   /** Instead of the door into its checkout. */
   readonly write?: (root: string, path: string, content: string) => void;
 }
@@ -178,7 +180,10 @@ export async function openEngine(
     agents: { names: () => ['agent', 'coder'] },
     workspaces: boundary.worktrees,
     host: 'test',
-    settings: DEFAULTS,
+    settings: {
+      ...DEFAULTS,
+      depth: { ...DEFAULTS.depth, orchestrator: options.depth ?? DEFAULTS.depth.orchestrator },
+    },
     log: (level, message, data) => level !== 'debug' && log(message, data),
   });
   await engine.start();
