@@ -94,7 +94,7 @@ function boundarySettings({ worktrees, sandbox, integration }: Config, port: num
     sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
   const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
   return {
-    worktrees: { ...rest, setup: setup && { ...setup, lockFiles: setup.lockFiles } },
+    worktrees: { ...rest, setup },
     dirty,
     sandbox: sandbox.mode,
     confinement: { network, loopback: [port], reads: paths(sandbox.reads), writes: paths(sandbox.writes) },

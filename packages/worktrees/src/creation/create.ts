@@ -18,7 +18,7 @@ import { fetchMissing } from './partial.ts';
 import { portEnvironment, reservePorts } from './ports.ts';
 import { checkoutOf, writeRecord, type CheckoutRecord } from './record.ts';
 import type { WorktreeSettings } from './settings.ts';
-import { rememberSetup, setUpCheckout, type SetupRunner } from './setup.ts';
+import { rememberSetup, setUpAndTell, type SetupRunner } from './setup.ts';
 import { openStage, type Stage } from './stage.ts';
 import type { Start } from './start.ts';
 import { deleteFolder } from './trash.ts';
@@ -123,10 +123,14 @@ async function build(
   const record = recordFor(spec, claim, await reservePorts(repository, claim.name, settings.ports));
   const checkout = checkoutOf(repository, record);
   await rename(stage.tree, treeOf(repository, claim.name));
-  await setUp(checkout, spec, record);
+  const prepared = await setUp(checkout, spec, record);
   signal?.throwIfAborted();
   await writeRecord(checkout.room, record);
-  return { checkout, environment: record.environment, notices: [...notice, ...notices, ...copied] };
+  return {
+    checkout,
+    environment: record.environment,
+    notices: [...notice, ...notices, ...copied, ...prepared],
+  };
 }
 
 /** Null if git cannot: a filter that the person's config demands may not be there. The worktree does not need it. */
@@ -163,15 +167,19 @@ function kindFor(
   return { kind: wanted, notice: [] };
 }
 
-async function setUp(checkout: Checkout, spec: CheckoutSpec, { environment }: CheckoutRecord): Promise<void> {
+async function setUp(
+  checkout: Checkout,
+  spec: CheckoutSpec,
+  { environment }: CheckoutRecord,
+): Promise<string[]> {
   const { setup } = spec.settings;
-  if (!setup) return;
+  if (!setup) return [];
   if (!spec.runSetup)
     throw new ReveilleError(
       'workspace_failed',
       'The settings name a set-up command, and nothing was given to run it.',
     );
-  await setUpCheckout(checkout, {
+  return await setUpAndTell(checkout, {
     setup,
     run: spec.runSetup,
     environment,

@@ -27,7 +27,7 @@ export interface SnapshotRetention {
 
 export interface Setup {
   readonly command: string;
-  /** Paths in the tree whose content decides whether the command has to run again. */
+  /** Paths in the tree whose content decides whether the command has to run again; none: `LOCK_FILES`. */
   readonly lockFiles: readonly string[];
   /** What it leaves still works when its folder is moved (`node_modules` does, a Python venv does not): it may be run ahead, in the pool. */
   readonly movable: boolean;

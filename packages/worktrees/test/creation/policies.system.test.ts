@@ -249,13 +249,15 @@ describe('a set-up command', () => {
       onOutput('two\n');
       return { code: 0 };
     };
-    const { checkout } = await make(root, {
+    const { checkout, notices } = await make(root, {
       settings: { setup },
       runSetup,
       onSetupOutput: (text) => shown.push(text),
     });
     expect(existsSync(join(checkout.path, 'made'))).toBe(true);
     expect(shown).toEqual(['one\n', 'two\n']);
+    expect(notices).toEqual(['The set-up command "make ready" has passed. It ended with:\none\ntwo']);
+    expect(await readFile(join(checkout.room, 'setup.log'), 'utf8')).toBe('one\ntwo\n');
   });
 
   it('[WKT4.5] that fails, fails the creation with its last words, and nothing is left', async () => {
@@ -302,6 +304,19 @@ describe('a set-up command', () => {
     await asPerson(checkout.path, '-c', 'alias.pipe=!mkfifo lock.json', 'pipe');
     expect(await setUpCheckout(checkout, again)).toBe(true);
     expect(runs).toBe(4);
+  });
+
+  it('[WKT4.6] goes by the usual lock files if none are named', async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository({ 'package-lock.json': '1', 'other.json': '1' });
+    const run: SetupRunner = async () => ({ code: 0 });
+    const usual = { ...setup, lockFiles: [] };
+    const { checkout, environment } = await make(root, { settings: { setup: usual }, runSetup: run });
+    const again = { setup: usual, run, environment };
+    await writeFile(join(checkout.path, 'other.json'), '2');
+    expect(await setUpCheckout(checkout, again)).toBe(false);
+    await writeFile(join(checkout.path, 'package-lock.json'), '2');
+    expect(await setUpCheckout(checkout, again)).toBe(true);
   });
 });
 
