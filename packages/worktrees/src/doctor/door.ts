@@ -76,15 +76,15 @@ async function makeScene(tree: string, outside: string): Promise<void> {
 async function tryAttack(name: string, attack: Attempt, scene: Scene): Promise<Tried> {
   const line = { group: 'file tools', name, expected: 'refused', detail: '', gap: null } as const;
   const refusal = await attack(scene).then(
-    () => null,
-    (error: unknown) => error,
+    () => new Error('it was let through'),
+    (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
   );
   const { outside } = scene;
   const untouched =
     (await readFile(join(outside, 'secret'), 'utf8').catch(() => null)) === SECRET &&
     !existsSync(join(outside, 'new'));
   if (untouched && isReveilleError(refusal, 'not_allowed')) return { ...line, got: 'refused' };
-  return { ...line, got: 'escaped', detail: refusal === null ? 'it was let through' : String(refusal) };
+  return { ...line, got: 'escaped', detail: refusal.message };
 }
 
 async function tryAllowed(name: string, attempt: Attempt, scene: Scene): Promise<Tried> {
