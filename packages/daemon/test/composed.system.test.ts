@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
@@ -75,6 +75,28 @@ test('[DMN1.92] at the start, snapshots that are older than the setting says are
   house.env['REVEILLE_WORKTREES_SNAPSHOTS_DAYS'] = '0';
   await house.connect();
   await until(() => snapshots() === '');
+});
+
+test('[DMN1.93] at the start, worktrees that belong to no task are told and left alone', async () => {
+  await using house = new House();
+  const root = join(house.folder, 'shop');
+  makeRepository(root);
+  const client = await house.connect();
+  const prompt = script({ do: 'edit', path: 'a.txt', content: 'a' }, { do: 'report' });
+  const { plan } = await client.savePlan(
+    { name: 'shop', repository: root, tasks: [{ id: 'a', prompt }] },
+    { start: true },
+  );
+  await until(async () => (await client.getPlan(plan.id)).plan.state === 'completed');
+  await house.kill();
+  const stray = join(`${root}.worktrees`, 'stray');
+  mkdirSync(stray);
+  await house.connect();
+  const said = (): Record<string, unknown>[] =>
+    house.said('a worktree that belongs to no task, or is not where it should be; it is left as it is');
+  await until(() => said().length > 0);
+  expect(said()).toEqual([expect.objectContaining({ path: stray, why: 'no_record' })]);
+  expect(existsSync(stray)).toBe(true);
 });
 
 test('[DMN1.91] the agents of a repository count when they are trusted, and its own tools are served over MCP', async () => {
