@@ -11,7 +11,7 @@ import { workspaceError } from './failures.ts';
 import { makeFolder } from './files.ts';
 import { copyIgnored } from './ignored.ts';
 import { layoutOf, ownGitDirOf, roomOf, treeOf } from './layout.ts';
-import { lookAtCheckout, type Look } from './look.ts';
+import { ignoredIn } from './look.ts';
 import type { NameParts } from './names.ts';
 import { noticesAbout } from './notices.ts';
 import { fetchMissing } from './partial.ts';
@@ -110,13 +110,13 @@ async function build(
     commit: start.commit,
     signal,
   };
-  const [filled, look, notices] = await together([
+  const [filled, ignored, notices] = await together([
     fillTree(filling),
-    start.look ? Promise.resolve(start.look) : lookForIgnored(repository, signal),
+    start.look ? Promise.resolve(start.look.ignored) : lookForIgnored(repository, signal),
     noticesAbout(repository, start.commit),
   ]);
-  const copied = look
-    ? await copyIgnored({ repository, stage, ownGitDir, settings, ignored: look.ignored })
+  const copied = ignored
+    ? await copyIgnored({ repository, stage, ownGitDir, settings, ignored })
     : ['Ignored files were not copied: git could not look at the checkout of the repository.'];
   await makeAgentGit({ repository, stage, claim, author: spec.author, from: start });
   if (filled.setupKey !== null) await rememberSetup(roomOf(repository, claim.name), filled.setupKey);
@@ -133,9 +133,12 @@ async function build(
   };
 }
 
-/** Null if git cannot: a filter that the person's config demands may not be there. The worktree does not need it. */
-async function lookForIgnored(repository: FoundRepository, signal?: AbortSignal): Promise<Look | null> {
-  return await lookAtCheckout(repository, signal).catch((error: unknown) => {
+/** Null if git cannot: the worktree does not need it. */
+async function lookForIgnored(
+  repository: FoundRepository,
+  signal?: AbortSignal,
+): Promise<readonly string[] | null> {
+  return await ignoredIn(repository, signal).catch((error: unknown) => {
     if (error instanceof GitError) return null;
     throw error;
   });

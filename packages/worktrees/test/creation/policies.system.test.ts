@@ -170,6 +170,21 @@ describe('ignored files', () => {
     expect(notices).toEqual([]);
   });
 
+  it('[WKT4.1] are the same ones whether the checkout was looked at as a whole or only for them', async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository({ '.gitignore': '.env*\nbuilt/\n*.log\n', 'tracked/t.txt': 't\n' });
+    const ignored = ['.env', 'tracked/.env.local', 'new/.env', 'new/deep/x.log', 'logs/y.log', 'built/b'];
+    for (const path of [...ignored, 'new/plain.txt']) await scratch.write(`repo/${path}`, path);
+    const found: string[][] = [];
+    for (const dirty of ['head', 'snapshot'] as const) {
+      const { checkout } = await make(root, { dirty, settings: { copy: ['logs/', 'built/b', 'new/deep'] } });
+      const paths = [];
+      for (const path of ignored) if (existsSync(join(checkout.path, path))) paths.push(path);
+      found.push(paths);
+    }
+    expect(found).toEqual([ignored, ignored]);
+  });
+
   it('[WKT4.2] never lead out of the repository, or into a git directory', async () => {
     await using scratch = await Scratch.make();
     const root = await scratch.repository(FILES);
