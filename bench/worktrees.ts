@@ -35,22 +35,9 @@ export async function measureC(): Promise<Measure[]> {
   await makeLarge(root, { files: 50_000 });
   git(root, ['reset', '-q', '--hard']);
   const repository = await findRepository(root, { home: null });
-  const { commit } = await resolveStart(repository, { dirty: 'head' });
-  const [plain, cold, warm, removed]: [number[], number[], number[], number[]] = [[], [], [], []];
-  const made: Checkout[] = [];
-  const began = performance.now();
-  for (let round = 0; round < ROUNDS; round++) {
-    const path = join(folder.path, `plain-${round}`);
-    plain.push(timedSync(() => git(root, ['worktree', 'add', '-q', '--detach', path])));
-    const first = await timed(() => create(repository, `cold-${round}`, { pool: 0 }));
-    await fillPool(repository, { settings: { ...WORKTREE_DEFAULTS, pool: 1 }, commit });
-    const second = await timed(() => create(repository, `warm-${round}`, { pool: 1 }));
-    cold.push(first.ms);
-    warm.push(second.ms);
-    made.push(first.value, second.value);
-    if (performance.now() - began > TIME_FOR_ROUNDS_MS) break;
-  }
-  // At the end, and all of them before any is deleted: that goes on behind, and would be in the way of what is measured.
+  const { plain, cold, warm, made } = await inRounds(repository);
+  // At the end: they are deleted behind, which would be in the way of what is measured above.
+  const removed: number[] = [];
   const deleted: Promise<void>[] = [];
   for (const checkout of made) {
     const removal = await timed(() => removeCheckout(checkout));
@@ -94,6 +81,32 @@ export async function measureC(): Promise<Measure[]> {
       numbers,
     },
   ];
+}
+
+/** Alternating, so that what else the machine does hits all of them alike. */
+async function inRounds(repository: FoundRepository): Promise<{
+  readonly plain: readonly number[];
+  readonly cold: readonly number[];
+  readonly warm: readonly number[];
+  readonly made: readonly Checkout[];
+}> {
+  const { root } = repository;
+  const { commit } = await resolveStart(repository, { dirty: 'head' });
+  const [plain, cold, warm]: [number[], number[], number[]] = [[], [], []];
+  const made: Checkout[] = [];
+  const began = performance.now();
+  for (let round = 0; round < ROUNDS; round++) {
+    const path = join(root, '..', `plain-${round}`);
+    plain.push(timedSync(() => git(root, ['worktree', 'add', '-q', '--detach', path])));
+    const first = await timed(() => create(repository, `cold-${round}`, { pool: 0 }));
+    await fillPool(repository, { settings: { ...WORKTREE_DEFAULTS, pool: 1 }, commit });
+    const second = await timed(() => create(repository, `warm-${round}`, { pool: 1 }));
+    cold.push(first.ms);
+    warm.push(second.ms);
+    made.push(first.value, second.value);
+    if (performance.now() - began > TIME_FOR_ROUNDS_MS) break;
+  }
+  return { plain, cold, warm, made };
 }
 
 /** F: every pair of ten branches of that repository, tested for conflicts. */

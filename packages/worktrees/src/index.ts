@@ -7,7 +7,7 @@ export { fillPool, type FillSpec } from './creation/fill.ts';
 export { findOrphans, sweep, type Orphan } from './creation/orphans.ts';
 export { removeCheckout, type Removal } from './creation/remove.ts';
 export { resolveStart, type DirtyPolicy, type Start } from './creation/start.ts';
-export { LOCK_FILES, WORKTREE_DEFAULTS, type Setup, type WorktreeSettings } from './creation/settings.ts';
+export { WORKTREE_DEFAULTS, type Setup, type WorktreeSettings } from './creation/settings.ts';
 export { setUpCheckout, type SettingUp, type SetupRunner } from './creation/setup.ts';
 export { Boundary, BOUNDARY_DEFAULTS, type BoundaryOptions, type BoundarySettings } from './boundary.ts';
 export { openSandbox, probeSandbox, type Sandbox, type SandboxOptions } from './sandbox/sandbox.ts';

@@ -21,6 +21,7 @@ import { Lending } from './lending.ts';
 import { openedFor, Places, rememberRun } from './places.ts';
 import { Pools } from './pools.ts';
 import type { FoundRepository } from './repository.ts';
+import { retainSnapshots } from './retention.ts';
 import { beginningOf } from './starting.ts';
 import { Watch } from './watch.ts';
 import { checkpoint } from './work/checkpoint.ts';
@@ -79,8 +80,8 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     await this.#options.enter?.(repository);
     await this.#watch.begin(repository);
     if (origin.kind === 'shared') {
-      const { path, branch, environment } = await this.#places.need(origin.with);
-      this.#lending.lend(origin.with.id, task.id);
+      const { path, branch, environment } = await this.#places.need(this.#lending.ownerOf(origin.with));
+      this.#lending.lend(origin.with, task.id);
       return { path, branch, environment, notices: [SHARED] };
     }
     const known = await this.#places.find(task);
@@ -122,7 +123,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   }
 
   async checkpoint(task: Task): Promise<string> {
-    return await checkpoint(await this.#places.need(task));
+    return await checkpoint(await this.#places.need(this.#lending.ownerOf(task)));
   }
 
   async look(task: Task, run: RunId): Promise<Findings> {
@@ -167,7 +168,11 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   }
 
   async pull(child: Task, into: Task): Promise<Pulled> {
-    return await pull(await this.#places.need(child), await this.#places.need(into));
+    const target = await this.#places.need(this.#lending.ownerOf(into));
+    // What a guest did is there already.
+    if (child.isolation === 'shared' && !(await this.#places.find(child)))
+      return { merged: true, commit: (await importBranch(target)).tip, files: [] };
+    return await pull(await this.#places.need(child), target);
   }
 
   async discard(task: Task): Promise<Snapshot> {
@@ -235,22 +240,16 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     return await this.#watch.ours(repository, () => bringHome(repository, branch, { message }));
   }
 
-  /** The checkout of a task, for whoever starts something in it. */
+  /** The checkout that a task works in, its own or a shared one, for whoever starts something in it. */
   async checkoutOf(task: Task): Promise<KnownCheckout | null> {
-    return await this.#places.find(task);
+    return await this.#places.find(this.#lending.ownerOf(task));
   }
 
   /** Worktrees that no task of these has. Told, never deleted. */
   async orphans(tasks: readonly Task[]): Promise<readonly Orphan[]> {
-    const byRoot = Map.groupBy(
-      tasks.filter((task) => task.repository !== null),
-      (task) => task.repository,
-    );
     const found = await Promise.all(
-      [...byRoot.values()].map(async (some) => {
-        const [first] = some;
-        if (!first) return [];
-        const repository = await this.#places.repository(first);
+      byRepository(tasks).map(async (some) => {
+        const repository = await this.#places.repository(some[0]);
         const ids = new Set<string>(some.map(({ id }) => id));
         const known = (await listCheckouts(repository)).filter(({ task }) => ids.has(task));
         return await findOrphans(
@@ -262,6 +261,18 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     return found.flat();
   }
 
+  /** Drops the old snapshots of those of these tasks that are over; a repository that is gone has none. */
+  async retain(tasks: readonly Task[], now: number): Promise<void> {
+    const { settings, log } = this.#options;
+    for (const some of byRepository(tasks))
+      await retainSnapshots(this.#places, some, { ...settings.snapshots, now }).catch((error: unknown) =>
+        log?.('old snapshots could not be dropped', {
+          repository: some[0].repository,
+          error: String(error),
+        }),
+      );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pools.close();
     await Promise.all(this.#removals);
@@ -270,6 +281,13 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
 const SHARED =
   'You work in the worktree of whoever gave you the task, who does not write there until you are done.';
+
+type Some = readonly [Task, ...Task[]];
+
+const byRepository = (tasks: readonly Task[]): Some[] =>
+  [...Map.groupBy(tasks, (task) => task.repository)].flatMap(([repository, [first, ...rest]]) =>
+    repository === null || !first ? [] : [[first, ...rest] as const],
+  );
 
 const leftoversOf = (task: Task) => ({
   author: authorOf(task),

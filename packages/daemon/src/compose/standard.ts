@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { mcpHttp } from '@reveille/tools';
-import { Boundary, LOCK_FILES, Trust, type BoundarySettings } from '@reveille/worktrees';
+import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -14,6 +14,7 @@ import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
 import { RepositorySettings } from './repository-settings.ts';
+import { Upkeep } from './upkeep.ts';
 
 interface From {
   readonly config: Config;
@@ -29,6 +30,7 @@ export async function standardParts(from: From): Promise<Parts> {
   const { place, log } = from;
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
+  const upkeep = new Upkeep();
   const agents = new RepositoryAgents(trust);
   const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents });
   return {
@@ -48,8 +50,12 @@ export async function standardParts(from: From): Promise<Parts> {
         },
       ];
     },
-    started: (world) => tellOrphans(world, boundary),
+    async started(world) {
+      await tellOrphans(world, boundary);
+      await upkeep.begin(world, boundary);
+    },
     async close() {
+      await upkeep.end();
       agents.close();
       await boundary[Symbol.asyncDispose]();
     },
@@ -90,10 +96,7 @@ function boundarySettings({ worktrees, sandbox, integration }: Config, port: num
     sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
   const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
   return {
-    worktrees: {
-      ...rest,
-      setup: setup && { ...setup, lockFiles: setup.lockFiles.length > 0 ? setup.lockFiles : LOCK_FILES },
-    },
+    worktrees: { ...rest, setup },
     dirty,
     sandbox: sandbox.mode,
     confinement: { network, loopback: [port], reads: paths(sandbox.reads), writes: paths(sandbox.writes) },

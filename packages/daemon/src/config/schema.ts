@@ -164,6 +164,13 @@ const Worktrees = group(
       },
       'Ports that worktrees are given.',
     ),
+    snapshots: group(
+      {
+        days: count(0, 36_500, 90, 'So old, they go; null: never.').nullable(),
+        newest: count(0, 1_000, 0, 'Of each worktree, so many stay, however old.'),
+      },
+      'How long snapshots of tasks that are over are kept. Those of other tasks stay.',
+    ),
   },
   'The checkouts that agents work in.',
 );

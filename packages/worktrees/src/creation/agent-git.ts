@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TEMPORARY_PATTERN } from '../door/names.ts';
 import type { FoundRepository } from '../repository.ts';
 import type { Claim } from './claimed.ts';
 import { orNull } from './files.ts';
@@ -61,7 +62,8 @@ async function makeClone({ repository, stage, claim, author, from }: Made, index
       ['user.name', author.name],
       ['user.email', author.email],
     ],
-    exclude: await excludesOf(repository),
+    // What a killed process of ours was writing is nothing to commit.
+    exclude: `${await excludesOf(repository)}${TEMPORARY_PATTERN}\n`,
   });
   await copyFile(index, join(path, 'index'), constants.COPYFILE_FICLONE);
   // From now on our git sees what the agent commits.

@@ -11,14 +11,14 @@ import { workspaceError } from './failures.ts';
 import { makeFolder } from './files.ts';
 import { copyIgnored } from './ignored.ts';
 import { layoutOf, ownGitDirOf, roomOf, treeOf } from './layout.ts';
-import { lookAtCheckout, type Look } from './look.ts';
+import { ignoredIn } from './look.ts';
 import type { NameParts } from './names.ts';
 import { noticesAbout } from './notices.ts';
 import { fetchMissing } from './partial.ts';
 import { portEnvironment, reservePorts } from './ports.ts';
 import { checkoutOf, writeRecord, type CheckoutRecord } from './record.ts';
 import type { WorktreeSettings } from './settings.ts';
-import { rememberSetup, setUpCheckout, type SetupRunner } from './setup.ts';
+import { rememberSetup, setUpAndTell, type SetupRunner } from './setup.ts';
 import { openStage, type Stage } from './stage.ts';
 import type { Start } from './start.ts';
 import { deleteFolder } from './trash.ts';
@@ -110,28 +110,35 @@ async function build(
     commit: start.commit,
     signal,
   };
-  const [filled, look, notices] = await together([
+  const [filled, ignored, notices] = await together([
     fillTree(filling),
-    start.look ? Promise.resolve(start.look) : lookForIgnored(repository, signal),
+    start.look ? Promise.resolve(start.look.ignored) : lookForIgnored(repository, signal),
     noticesAbout(repository, start.commit),
   ]);
-  const copied = look
-    ? await copyIgnored({ repository, stage, ownGitDir, settings, ignored: look.ignored })
+  const copied = ignored
+    ? await copyIgnored({ repository, stage, ownGitDir, settings, ignored })
     : ['Ignored files were not copied: git could not look at the checkout of the repository.'];
   await makeAgentGit({ repository, stage, claim, author: spec.author, from: start });
   if (filled.setupKey !== null) await rememberSetup(roomOf(repository, claim.name), filled.setupKey);
   const record = recordFor(spec, claim, await reservePorts(repository, claim.name, settings.ports));
   const checkout = checkoutOf(repository, record);
   await rename(stage.tree, treeOf(repository, claim.name));
-  await setUp(checkout, spec, record);
+  const prepared = await setUp(checkout, spec, record);
   signal?.throwIfAborted();
   await writeRecord(checkout.room, record);
-  return { checkout, environment: record.environment, notices: [...notice, ...notices, ...copied] };
+  return {
+    checkout,
+    environment: record.environment,
+    notices: [...notice, ...notices, ...copied, ...prepared],
+  };
 }
 
-/** Null if git cannot: a filter that the person's config demands may not be there. The worktree does not need it. */
-async function lookForIgnored(repository: FoundRepository, signal?: AbortSignal): Promise<Look | null> {
-  return await lookAtCheckout(repository, signal).catch((error: unknown) => {
+/** Null if git cannot: the worktree does not need it. */
+async function lookForIgnored(
+  repository: FoundRepository,
+  signal?: AbortSignal,
+): Promise<readonly string[] | null> {
+  return await ignoredIn(repository, signal).catch((error: unknown) => {
     if (error instanceof GitError) return null;
     throw error;
   });
@@ -163,15 +170,19 @@ function kindFor(
   return { kind: wanted, notice: [] };
 }
 
-async function setUp(checkout: Checkout, spec: CheckoutSpec, { environment }: CheckoutRecord): Promise<void> {
+async function setUp(
+  checkout: Checkout,
+  spec: CheckoutSpec,
+  { environment }: CheckoutRecord,
+): Promise<string[]> {
   const { setup } = spec.settings;
-  if (!setup) return;
+  if (!setup) return [];
   if (!spec.runSetup)
     throw new ReveilleError(
       'workspace_failed',
       'The settings name a set-up command, and nothing was given to run it.',
     );
-  await setUpCheckout(checkout, {
+  return await setUpAndTell(checkout, {
     setup,
     run: spec.runSetup,
     environment,

@@ -32,12 +32,18 @@ function reasonOf(error: unknown): Reason {
   const kind = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
   const words = error instanceof GitError ? error.stderr : '';
   if (code === 'ENOSPC' || code === 'EDQUOT' || kind === SQLITE_FULL) return 'disk_full';
-  if (/No space left|quota exceeded/i.test(words)) return 'disk_full';
+  if (/No space left|Out of diskspace|quota exceeded/i.test(words)) return 'disk_full';
   if (['EROFS', 'EACCES', 'EPERM'].includes(code) || [SQLITE_READONLY, SQLITE_CANTOPEN].includes(kind))
     return 'read_only';
   if (/Read-only file system|Permission denied/i.test(words)) return 'read_only';
   return error instanceof GitError ? 'git' : 'other';
 }
+
+/** A disk that is full or read-only is not the fault of who wrote a repository; permissions may be. */
+export const isOfTheDisk = (error: unknown): boolean =>
+  reasonOf(error) === 'disk_full' ||
+  codeOf(error) === 'EROFS' ||
+  (error instanceof GitError && /Read-only file system/i.test(error.stderr));
 
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';

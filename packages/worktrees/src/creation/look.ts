@@ -36,6 +36,21 @@ export async function lookAtCheckout(repository: FoundRepository, signal?: Abort
   return look;
 }
 
+/**
+ * Only what is ignored, for whom the rest does not matter: no file that git knows is looked at, which takes a third of
+ * the time. It also names folders all of whose files are ignored one by one.
+ */
+export async function ignoredIn(repository: FoundRepository, signal?: AbortSignal): Promise<string[]> {
+  const { stdout } = await git({
+    gitDir: repository.headDir,
+    workTree: repository.root,
+    asPerson: true,
+    args: ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'],
+    ...(signal ? { signal } : {}),
+  });
+  return stdout.split('\0').filter((path) => path !== '');
+}
+
 // The fields before the path: `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path`, `? path`, `! path`.
 const FIELDS: Readonly<Record<string, number>> = { '1': 8, u: 10, '?': 1, '!': 1 };
 

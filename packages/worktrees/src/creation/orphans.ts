@@ -37,20 +37,26 @@ export async function findOrphans(repository: Repository, known: Iterable<string
 
 /** Takes away what processes left that died. What is being made or removed by others right now is left alone. */
 export async function sweep(repository: Repository): Promise<void> {
-  await sweepStages(repository);
-  await Promise.all((await binsOf(repository)).map((bin) => emptyBin(repository, bin)));
+  // Side by side: to take back a linked worktree takes seconds of waiting.
+  await Promise.all([sweepStages(repository), sweepBins(repository)]);
+  await sweepBins(repository);
   await sweepPorts(repository);
 }
 
+const sweepBins = async (repository: Repository): Promise<unknown> =>
+  await Promise.all((await binsOf(repository)).map((bin) => emptyBin(repository, bin)));
+
 async function sweepStages(repository: Repository): Promise<void> {
   const { stages } = layoutOf(repository);
-  for (const id of (await orNull(readdir(stages))) ?? []) {
-    const path = join(stages, id);
-    using held = lockStage(path);
-    if (!held) continue;
-    await undoClaim(repository, { id: basename(path), path });
-    await throwAway(repository, path);
-  }
+  const ids = (await orNull(readdir(stages))) ?? [];
+  await Promise.all(ids.map((id) => sweepStage(repository, join(stages, id))));
+}
+
+async function sweepStage(repository: Repository, path: string): Promise<void> {
+  using held = lockStage(path);
+  if (!held) return;
+  await undoClaim(repository, { id: basename(path), path });
+  await throwAway(repository, path);
 }
 
 /** A block belongs to a room; a room that is made now has its place before its ports. */

@@ -14,11 +14,20 @@ export interface WorktreeSettings {
   /** Must pass before an agent starts; run again only when one of the lock files is another. */
   readonly setup: Setup | null;
   readonly ports: PortRange;
+  readonly snapshots: SnapshotRetention;
+}
+
+/** What becomes of snapshots of tasks that are over. Those of the others stay. */
+export interface SnapshotRetention {
+  /** So old, they go; null: never. */
+  readonly days: number | null;
+  /** Of each worktree the newest so many stay, however old. */
+  readonly newest: number;
 }
 
 export interface Setup {
   readonly command: string;
-  /** Paths in the tree whose content decides whether the command has to run again. */
+  /** Paths in the tree whose content decides whether the command has to run again; none: `LOCK_FILES`. */
   readonly lockFiles: readonly string[];
   /** What it leaves still works when its folder is moved (`node_modules` does, a Python venv does not): it may be run ahead, in the pool. */
   readonly movable: boolean;
@@ -40,6 +49,7 @@ export const WORKTREE_DEFAULTS: WorktreeSettings = {
   copyLimit: 64 * 1024 * 1024,
   setup: null,
   ports: { first: 20_000, last: 31_999, each: 10 },
+  snapshots: { days: 90, newest: 0 },
 };
 
 /** The lock files of the package handlers people use. */

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout } from '../checkout.ts';
 import { readJson, writeWhole } from './files.ts';
-import type { Setup } from './settings.ts';
+import { LOCK_FILES, type Setup } from './settings.ts';
 
 /** Runs a command in a checkout, in a sandbox where there is one. Handed in: this room's creation starts no program but git. */
 export type SetupRunner = (
@@ -44,6 +45,23 @@ export async function setUpCheckout(checkout: Checkout, settingUp: SettingUp): P
   return true;
 }
 
+const logFile = (room: string): string => join(room, 'setup.log');
+const [LOG_CHARACTERS, SHOWN_CHARACTERS] = [1_000_000, 500];
+
+/** Sets up a checkout that is being made, keeps what was printed in its room, and answers with what its agent should know. */
+export async function setUpAndTell(checkout: Checkout, settingUp: SettingUp): Promise<string[]> {
+  let printed = '';
+  const onOutput = (text: string): void => {
+    printed = (printed + text).slice(-LOG_CHARACTERS);
+    settingUp.onOutput?.(text);
+  };
+  if (!(await setUpCheckout(checkout, { ...settingUp, onOutput }))) return [];
+  await writeFile(logFile(checkout.room), printed);
+  const passed = `The set-up command ${JSON.stringify(settingUp.setup.command)} has passed.`;
+  const end = stripVTControlCharacters(printed).trim().slice(-SHOWN_CHARACTERS);
+  return [end === '' ? passed : `${passed} It ended with:\n${end}`];
+}
+
 /** One that fails is an error with the end of what it printed. */
 export async function runSetup(checkout: Checkout, settingUp: SettingUp): Promise<void> {
   let tail = '';
@@ -72,7 +90,8 @@ async function doneKey(room: string): Promise<string | null> {
 /** The command and the content of every lock file. */
 export async function keyOf(tree: string, setup: Setup): Promise<string> {
   const hash = createHash('sha256').update(setup.command);
-  for (const path of setup.lockFiles) hash.update(`\0${path}\0`).update(await contentHash(join(tree, path)));
+  const paths = setup.lockFiles.length > 0 ? setup.lockFiles : LOCK_FILES;
+  for (const path of paths) hash.update(`\0${path}\0`).update(await contentHash(join(tree, path)));
   return hash.digest('hex');
 }
 

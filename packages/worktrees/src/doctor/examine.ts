@@ -4,6 +4,7 @@ import { checkGitVersion } from '../git/version.ts';
 import { findRepository } from '../repository.ts';
 import { canLimit } from '../sandbox/bootstrap.ts';
 import { findSandbox, type Found } from '../sandbox/probe.ts';
+import { tryDoor } from './door.ts';
 import { tryFileSystem } from './files.ts';
 import { tryEverything, type Tried } from './matrix.ts';
 
@@ -35,7 +36,7 @@ export async function examine(options: ExamineOptions = {}): Promise<Finding[]> 
   const place = await findPlace(options);
   const found = await findSandbox();
   const files = await fileFindings(place.folder);
-  const tried = options.attacks === false ? [] : await tryEverything();
+  const tried = options.attacks === false ? [] : [...(await tryDoor()), ...(await tryEverything())];
   return [
     nodeFinding(),
     await gitFinding(),

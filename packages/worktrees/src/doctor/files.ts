@@ -1,7 +1,8 @@
-import { closeSync, constants, openSync, readFileSync, statSync, watch } from 'node:fs';
+import { constants, readFileSync, statSync, watch } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { openDoor } from '../door/door.ts';
 
 /** What a file system can do, found by doing it. `why` is for a person. */
 export interface Ability {
@@ -120,25 +121,14 @@ function watchLimit(): string {
   }
 }
 
-/** What the file tools' door is built on: a path that begins at an open folder, whatever its name now leads to. */
+/** Which way the door of file tools goes here: it is asked itself. */
 function descriptors(scratch: string): Ability {
-  const has = opensThroughDescriptor(scratch);
+  using door = openDoor(scratch, { access: 'read' });
+  const has = door.way === 'descriptor';
   const why = has
     ? 'File tools hold folders open: no race leads them out.'
     : 'File tools go by paths and check again: a race is made hard, not impossible.';
   return { name: 'folders by descriptor', has, optional: true, why };
-}
-
-function opensThroughDescriptor(scratch: string): boolean {
-  const folder = openSync(scratch, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    closeSync(openSync(`/proc/self/fd/${folder}/file`, constants.O_RDONLY | constants.O_NOFOLLOW));
-    return true;
-  } catch {
-    return false;
-  } finally {
-    closeSync(folder);
-  }
 }
 
 async function succeeds(act: Promise<unknown>): Promise<boolean> {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -16,6 +15,7 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Directory } from './directory.ts';
+import { temporaryName } from './names.ts';
 import { refuse, wrongState } from './refusal.ts';
 import type { Found } from './resolve.ts';
 
@@ -102,7 +102,7 @@ export interface Replacement {
  */
 export async function replaceFile(found: Found, { bytes, exclusive }: Replacement): Promise<void> {
   const { parent, name, stats } = found;
-  const temporary = `.reveille-${randomUUID()}.tmp`;
+  const temporary = temporaryName();
   parent.confirm();
   const fd = openSync(parent.at(temporary), NEW, 0o666);
   try {

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 /** What a name may weigh: the limit of every file system we know, in bytes. */
 export const NAME_BYTES = 255;
 
@@ -22,4 +24,18 @@ export function isGitName(name: string): boolean {
   const [base = ''] = name.split(':', 1);
   const folded = fold(base);
   return folded === '.git' || /^git~\d+$/u.test(folded);
+}
+
+const TEMPORARY = /^\.reveille-(\d{1,10})-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+
+/** What a file of an agent's tree is called while we write it. It names the process, so that it is known when it is dead. */
+export const temporaryName = (): string => `.reveille-${process.pid}-${randomUUID()}.tmp`;
+
+/** For .gitignore. */
+export const TEMPORARY_PATTERN = '.reveille-*-*.tmp';
+
+/** The process that writes a file of this name; null for any other name. */
+export function writerOf(name: string): number | null {
+  const found = TEMPORARY.exec(name);
+  return found ? Number(found[1]) : null;
 }

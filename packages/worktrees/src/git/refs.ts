@@ -37,10 +37,29 @@ const GRACE_MS = 250;
  */
 export async function letGoOfFiles(gitDir: string, refs: readonly string[]): Promise<void> {
   if (!refs.some((ref) => existsSync(join(gitDir, ref)))) return;
-  await retrying(() => git({ gitDir, args: ['pack-refs', '--all'], apart: true })).catch((error: unknown) => {
-    if (!(error instanceof GitError)) throw error;
-  });
+  await packed(gitDir);
   await sleep(GRACE_MS);
+}
+
+/** By repository: a packing that has not begun yet, which does for everybody who comes before it does; and the last one. */
+const [waiting, last] = [new Map<string, Promise<void>>(), new Map<string, Promise<void>>()];
+
+function packed(gitDir: string): Promise<void> {
+  const next = waiting.get(gitDir);
+  if (next) return next;
+  const mine = (last.get(gitDir) ?? Promise.resolve()).then(async () => {
+    waiting.delete(gitDir);
+    await packRefs(gitDir);
+    if (last.get(gitDir) === mine) last.delete(gitDir);
+  });
+  waiting.set(gitDir, mine);
+  last.set(gitDir, mine);
+  return mine;
+}
+
+/** Fails for nobody: it is a courtesy. */
+async function packRefs(gitDir: string): Promise<void> {
+  await retrying(() => git({ gitDir, args: ['pack-refs', '--all'], apart: true })).catch(() => undefined);
 }
 
 const NOT_THERE = /unable to resolve reference|but expected/;

@@ -7,6 +7,7 @@ import { nestedFiles } from './nested.ts';
 import { changesBetween } from './trees.ts';
 import type { Scratch } from './scratch-place.ts';
 import { TreeIndex } from './tree-index.ts';
+import { isUnfinished, removeUnfinished } from './unfinished.ts';
 
 /** The files of a checkout as they are: what is tracked, and what is not and is not ignored. */
 export interface Captured {
@@ -75,7 +76,10 @@ async function sortOut(listed: readonly string[], place: Place): Promise<Changed
   const within = await nestedFiles(place.scratch, { ...place, folders });
   const notices = [...within.notices];
   const changed: string[] = [];
-  for (const path of [...listed.filter((file) => !file.endsWith('/')), ...within.files]) {
+  const all = [...listed.filter((file) => !file.endsWith('/')), ...within.files];
+  removeUnfinished(place.checkout.path, all.filter(isUnfinished).map(show));
+  for (const path of all) {
+    if (isUnfinished(path)) continue;
     if (path.split('/').some((name) => isGitName(show(name))))
       notices.push(`${show(path)} has a name that git does not take; it is not in the commit.`);
     else changed.push(path);

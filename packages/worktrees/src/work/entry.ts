@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isOfTheDisk } from '../creation/failures.ts';
 import { git, GitError } from '../git/git.ts';
 import { countEntries, type NewTree } from './bombs.ts';
 import { placePack, type Placed, type Quarantine } from './placing.ts';
@@ -43,7 +44,7 @@ export async function enter(scratch: Scratch, spec: EntrySpec): Promise<Entry> {
     return { entered: true, release: async () => await placed?.release() };
   } catch (error) {
     if (error instanceof Refused) return { entered: false, problem: error.message };
-    if (error instanceof GitError)
+    if (error instanceof GitError && !isOfTheDisk(error))
       return { entered: false, problem: firstLine(error.stderr) || error.message };
     throw error;
   }

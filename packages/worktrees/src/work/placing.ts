@@ -73,8 +73,8 @@ function ignoreExisting(error: unknown): void {
 /** `tmp_…`: git takes away what has such a name and is old. */
 async function placeFile(from: string, to: string): Promise<void> {
   const aside = join(to, '..', `tmp_reveille_${newId()}`);
-  await link(from, aside).catch(async () => await copyFile(from, aside, constants.COPYFILE_FICLONE));
   try {
+    await link(from, aside).catch(async () => await copyFile(from, aside, constants.COPYFILE_FICLONE));
     await chmod(aside, 0o444);
     await syncFile(aside);
     await rename(aside, to);

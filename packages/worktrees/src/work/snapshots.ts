@@ -91,7 +91,8 @@ export async function listSnapshots(
 }
 
 export interface Retention {
-  readonly name?: string;
+  /** Of these checkouts only. */
+  readonly names?: ReadonlySet<string>;
   /** Those made before this time, in milliseconds. */
   readonly olderThan?: number;
   /** Of each checkout the newest so many stay. */
@@ -102,9 +103,9 @@ export interface Retention {
 
 /** Drops the snapshots that are both old enough and not among the newest, and answers with them. */
 export async function dropSnapshots(repository: Repository, retention: Retention): Promise<KeptSnapshot[]> {
-  const { name, olderThan, keep = 0, dry = false } = retention;
+  const { names, olderThan, keep = 0, dry = false } = retention;
   if (olderThan === undefined && retention.keep === undefined) return [];
-  const all = await readSnapshots(repository, name);
+  const all = (await readSnapshots(repository)).filter(({ name }) => names?.has(name) ?? true);
   const newest = new Map<string, number>();
   const dropped = all.toReversed().filter((kept) => {
     const rank = (newest.get(kept.name) ?? 0) + 1;

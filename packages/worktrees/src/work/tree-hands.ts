@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { codeOf } from '../creation/failures.ts';
 import type { Directory } from '../door/directory.ts';
-import { isGitName } from '../door/names.ts';
+import { isGitName, temporaryName } from '../door/names.ts';
 import { copyPlain, openFolder } from './agent-files.ts';
 
 /** One entry of a tree, its folder held open: what is done by name there is done there, whatever is swapped above it. */
@@ -108,7 +108,7 @@ export async function putAt({ folder, name }: Spot, from: string): Promise<void>
 }
 
 async function putCopy({ folder, name }: Pick<Spot, 'folder' | 'name'>, from: string): Promise<void> {
-  const aside = folder.at(`.reveille-${randomUUID()}.tmp`);
+  const aside = folder.at(temporaryName());
   const slash = from.lastIndexOf('/');
   try {
     if (lstatSync(from).isSymbolicLink()) symlinkSync(readlinkSync(from, { encoding: 'buffer' }), aside);

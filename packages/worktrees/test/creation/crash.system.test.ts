@@ -114,7 +114,10 @@ class Round {
     expect(await inside(home, '.reveille/.ports')).toHaveLength(names.length);
     expect((await inside(home)).filter((name) => name !== '.reveille')).toEqual(names);
     expect(await inside(gitDir, 'worktrees')).toEqual(this.kind === 'linked' ? names : []);
-    expect(globSync(['**/*.lock', 'reveille-*'], { cwd: gitDir })).toEqual([]);
+    // A git that outlived its process ends by itself, and its locks with it.
+    await expect
+      .poll(() => globSync(['**/*.lock', 'reveille-*'], { cwd: gitDir }), { timeout: 60_000 })
+      .toEqual([]);
     const pins = await asPerson(root, 'for-each-ref', '--format=%(refname:lstrip=3)', 'refs/reveille/base');
     expect(pins.split('\n').filter(Boolean)).toEqual(names);
     await asPerson(root, 'log', '--all', '--oneline');

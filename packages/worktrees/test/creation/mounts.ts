@@ -10,6 +10,7 @@ const run = promisify(execFile);
 export interface Mounted extends AsyncDisposable {
   readonly path: string;
   makeReadOnly(): Promise<void>;
+  makeWritable(): Promise<void>;
 }
 
 /** A small disk in memory. */
@@ -39,6 +40,9 @@ async function mounted(mount: (folder: string, at: string) => Promise<unknown>):
     path,
     makeReadOnly: async () => {
       await run('mount', ['-o', 'remount,ro', path]);
+    },
+    makeWritable: async () => {
+      await run('mount', ['-o', 'remount,rw', path]);
     },
     [Symbol.asyncDispose]: async () => {
       // Lazily: a program that just ended may still be counted as using it.

@@ -170,6 +170,21 @@ describe('ignored files', () => {
     expect(notices).toEqual([]);
   });
 
+  it('[WKT4.1] are the same ones whether the checkout was looked at as a whole or only for them', async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository({ '.gitignore': '.env*\nbuilt/\n*.log\n', 'tracked/t.txt': 't\n' });
+    const ignored = ['.env', 'tracked/.env.local', 'new/.env', 'new/deep/x.log', 'logs/y.log', 'built/b'];
+    for (const path of [...ignored, 'new/plain.txt']) await scratch.write(`repo/${path}`, path);
+    const found: string[][] = [];
+    for (const dirty of ['head', 'snapshot'] as const) {
+      const { checkout } = await make(root, { dirty, settings: { copy: ['logs/', 'built/b', 'new/deep'] } });
+      const paths = [];
+      for (const path of ignored) if (existsSync(join(checkout.path, path))) paths.push(path);
+      found.push(paths);
+    }
+    expect(found).toEqual([ignored, ignored]);
+  });
+
   it('[WKT4.2] never lead out of the repository, or into a git directory', async () => {
     await using scratch = await Scratch.make();
     const root = await scratch.repository(FILES);
@@ -249,13 +264,15 @@ describe('a set-up command', () => {
       onOutput('two\n');
       return { code: 0 };
     };
-    const { checkout } = await make(root, {
+    const { checkout, notices } = await make(root, {
       settings: { setup },
       runSetup,
       onSetupOutput: (text) => shown.push(text),
     });
     expect(existsSync(join(checkout.path, 'made'))).toBe(true);
     expect(shown).toEqual(['one\n', 'two\n']);
+    expect(notices).toEqual(['The set-up command "make ready" has passed. It ended with:\none\ntwo']);
+    expect(await readFile(join(checkout.room, 'setup.log'), 'utf8')).toBe('one\ntwo\n');
   });
 
   it('[WKT4.5] that fails, fails the creation with its last words, and nothing is left', async () => {
@@ -302,6 +319,19 @@ describe('a set-up command', () => {
     await asPerson(checkout.path, '-c', 'alias.pipe=!mkfifo lock.json', 'pipe');
     expect(await setUpCheckout(checkout, again)).toBe(true);
     expect(runs).toBe(4);
+  });
+
+  it('[WKT4.6] goes by the usual lock files if none are named', async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository({ 'package-lock.json': '1', 'other.json': '1' });
+    const run: SetupRunner = async () => ({ code: 0 });
+    const usual = { ...setup, lockFiles: [] };
+    const { checkout, environment } = await make(root, { settings: { setup: usual }, runSetup: run });
+    const again = { setup: usual, run, environment };
+    await writeFile(join(checkout.path, 'other.json'), '2');
+    expect(await setUpCheckout(checkout, again)).toBe(false);
+    await writeFile(join(checkout.path, 'package-lock.json'), '2');
+    expect(await setUpCheckout(checkout, again)).toBe(true);
   });
 });
 

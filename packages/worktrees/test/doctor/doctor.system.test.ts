@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { examine, type Finding } from '../../src/doctor/examine.ts';
 import { formatDoctor } from '../../src/doctor/format.ts';
+import { tryDoor } from '../../src/doctor/door.ts';
 import { tryFileSystem } from '../../src/doctor/files.ts';
+import { openDoor } from '../../src/door/door.ts';
 import { git } from '../../src/git/git.ts';
 import { hasSandbox, isRoot, unlessSkipped } from '../sandbox/here.ts';
 
@@ -68,6 +70,18 @@ describe('the doctor', () => {
     await expect(tryFileSystem('/proc/self')).rejects.toThrow();
   });
 
+  test('[BND6.4] tries the ways out of the door of file tools, also where there is no sandbox', async () => {
+    const tried = await tryDoor();
+    expect(tried.filter(({ expected, got }) => got !== expected)).toEqual([]);
+    expect(tried.length).toBeGreaterThan(15);
+  });
+
+  test('[BND6.4] says which way the door holds folders here', async () => {
+    using door = openDoor(scratch, { access: 'read' });
+    const found = (await tryFileSystem(scratch)).find(({ name }) => name === 'folders by descriptor');
+    expect(found).toMatchObject({ has: door.way === 'descriptor' });
+  });
+
   test.skipIf(!hasSandbox)(
     `[BND6.2] tries every attack and everything that must work${unlessSkipped}`,
     { timeout: 600_000 },
@@ -79,6 +93,7 @@ describe('the doctor', () => {
       if (isRoot) expect(weak).toContain('processes: start processes without end');
       const text = formatDoctor(findings);
       expect(text).toContain('files: read the person’s checkout');
+      expect(text).toContain('file tools: read through a link');
       expect(text).not.toContain('BAD');
     },
   );

@@ -24,8 +24,9 @@ exit $code`;
 async function deleteAll(world: World): Promise<void> {
   const { repository } = world;
   for (const kind of ['clone', 'linked'] as const) {
-    const { checkout, commit } = await world.checkout(`one-${kind}`, { kind });
-    commit({ [kind]: 'work\n' });
+    const agent = await world.checkout(`one-${kind}`, { kind });
+    const { checkout } = agent;
+    agent.commit({ [kind]: 'work\n' });
     await importBranch(checkout);
     expect(await bringHome(repository, checkout.branch)).toMatchObject({ merged: true });
     await snapshot(checkout, 'before');

@@ -62,6 +62,7 @@ export interface Shop extends AsyncDisposable {
   readonly root: string;
   readonly git: (...args: string[]) => string;
   readonly person: Orchestrator;
+  readonly worktrees: Boundary['worktrees'];
   readonly warnings: string[];
   /** A plan of scripted tasks, under way. */
   plan(tasks: Record<string, Part>, more?: { verify?: string; baseBranch?: string }): Promise<PlanId>;
@@ -80,6 +81,8 @@ export interface Part {
 
 interface ShopOptions {
   readonly settings?: Partial<BoundarySettings>;
+  /** How deep tasks may be nested; as deep as by default unless told. */
+  readonly depth?: number;
   /** Instead of the door into its checkout. */
   readonly write?: (root: string, path: string, content: string) => void;
 }
@@ -94,6 +97,7 @@ export async function openShop(options: ShopOptions = {}): Promise<Shop> {
     root,
     git,
     person,
+    worktrees: run.boundary.worktrees,
     warnings: run.warnings,
     plan: (tasks, more) => savePlan(person, root, tasks, more),
     async until(plan, enough = ({ plan: { state } }) => state !== 'active') {
@@ -176,7 +180,10 @@ export async function openEngine(
     agents: { names: () => ['agent', 'coder'] },
     workspaces: boundary.worktrees,
     host: 'test',
-    settings: DEFAULTS,
+    settings: {
+      ...DEFAULTS,
+      depth: { ...DEFAULTS.depth, orchestrator: options.depth ?? DEFAULTS.depth.orchestrator },
+    },
     log: (level, message, data) => level !== 'debug' && log(message, data),
   });
   await engine.start();

@@ -125,7 +125,7 @@ test('[WKT6.43] retention drops what is old and not among the newest, and can sa
   expect(whys(await dropSnapshots(repository, {}))).toBe('');
   expect(whys(await dropSnapshots(repository, { olderThan: 0 }))).toBe('');
   expect(whys(await dropSnapshots(repository, { keep: 1, dry: true }))).toBe('1,1,2,2');
-  expect(whys(await dropSnapshots(repository, { keep: 1, name: a.checkout.name }))).toBe('1,2');
+  expect(whys(await dropSnapshots(repository, { keep: 1, names: new Set([a.checkout.name]) }))).toBe('1,2');
   expect(whys(await dropSnapshots(repository, { olderThan: Date.now() + 60_000, keep: 2 }))).toBe('1');
   expect(whys(await listSnapshots(repository))).toBe('2,3,3');
 });
