@@ -38,7 +38,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Backend> {
     if (options.maxPages) db.exec(`PRAGMA max_page_count = ${options.maxPages}`);
     const tidy = new IdleCheckpoint(db, clock, () => writer.rows.trim(IDLE_ROWS));
     const writer = new Writer({
-      ...{ db, path, clock, cachedRows, crashPoint },
+      db,
+      path,
+      clock,
+      cachedRows,
+      crashPoint,
       sync: (done) => sync(log, done),
       committed: () => tidy.soon(),
     });
