@@ -25,25 +25,6 @@ const insert = (id: `task_${string}`, prompt = 'Do it.') => ({
   offers: [{ task: id, rank: 1, delayMs: 0 }],
 });
 
-const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-
-/** A disk that takes as long as the test wants. */
-class SlowDisk {
-  readonly #waiting: ((written: (error: Error | null) => void) => void)[] = [];
-  readonly #asked: ((error: Error | null) => void)[] = [];
-
-  readonly sync = (_file: number, done: (error: Error | null) => void): void => {
-    const waiting = this.#waiting.shift();
-    if (waiting) waiting(done);
-    else this.#asked.push(done);
-  };
-
-  /** Resolves when it has been asked to write; what it gives says that it has. */
-  async asked(): Promise<(error: Error | null) => void> {
-    return this.#asked.shift() ?? new Promise((resolve) => this.#waiting.push(resolve));
-  }
-}
-
 describe('sqlite, the file', () => {
   let folder: string;
   let path: string;
@@ -288,51 +269,6 @@ describe('sqlite, the file', () => {
     await later.close();
     const set = await open({ clock: new FakeClock({ mono: 3, wall: clock.now() - 1e9 }) });
     expect(await set.dispatch.nextDueIn()).toBe(60_000);
-  });
-
-  it('[STO6] nobody is answered before the disk has it, and what comes meanwhile goes there next', async () => {
-    const disk = new SlowDisk();
-    const { store } = await open({ sync: disk.sync });
-    const answered: string[] = [];
-    const commit = async (id: `task_${string}`): Promise<void> => {
-      await store.commit(insert(id));
-      answered.push(id);
-    };
-    const first = commit('task_1');
-    const written = await disk.asked();
-    const second = commit('task_2');
-    const barrier = store.barrier().then(() => answered.push('barrier'));
-    expect((await store.get('task', 'task_2'))?.version).toBe(1);
-    for (let turns = 0; turns < 5; turns++) await turn();
-    expect(answered).toEqual([]);
-    written(null);
-    await first;
-    const next = await disk.asked();
-    for (let turns = 0; turns < 5; turns++) await turn();
-    expect(answered).toEqual(['task_1']);
-    next(null);
-    await Promise.all([second, barrier]);
-    expect(answered).toEqual(['task_1', 'task_2', 'barrier']);
-  });
-
-  it('[STO28] a disk that does not take what was committed ends the work on the file', async () => {
-    const disk = new SlowDisk();
-    const backend = await open({ sync: disk.sync });
-    const { store } = backend;
-    const waiting = [store.commit(insert('task_1'))];
-    const written = await disk.asked();
-    waiting.push(store.commit(insert('task_2')));
-    const outcomes = Promise.allSettled([...waiting, store.barrier()]);
-    written(new Error('EIO: i/o error, fdatasync'));
-    for (const outcome of await outcomes)
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'store_failed' } });
-    await expect(store.get('task', 'task_1')).rejects.toMatchObject({ code: 'store_failed' });
-    await expect(store.commit(insert('task_3'))).rejects.toMatchObject({ code: 'store_failed' });
-    await backend.close();
-    const again = await open();
-    // It was in the log before the disk failed; what came after that was in nothing.
-    expect(await openIds(again)).toEqual(['task_1']);
-    expect((await again.store.commit(insert('task_3'))).committed).toBe(true);
   });
 
   it('[STO25] leaves no timer and no log behind when it is closed', async () => {
