@@ -217,7 +217,9 @@ export async function openTurn(
  */
 async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Promise<void> {
   for (const message of await deliveredMessages(tx, run.session)) {
-    const answer = seen.get(message.id) ?? 'unknown';
+    const told = seen.get(message.id) ?? 'unknown';
+    // An answer that the history does not hold may still be on its way to whoever made the call.
+    const answer = told === 'no' && message.taken?.by === 'call' ? 'unknown' : told;
     if (answer === 'yes') markRead(tx, [message]);
     else giveBack(tx, [message], answer);
   }

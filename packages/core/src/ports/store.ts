@@ -110,7 +110,8 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
       to: (m) => m.to,
       state: (m) => m.state,
       number: (m) => m.number,
-      key: (m) => `${m.to}/${m.key}`,
+      // The end of a run needs none: the run ends in the same change, and only once.
+      key: (m) => (m.kind === 'end' ? null : `${m.to}/${m.key}`),
     },
     lists: {
       byState: { equal: ['to', 'state'], order: 'number' },

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ReveilleError } from '@reveille/protocol';
@@ -14,14 +14,8 @@ export interface FileOptions {
   readonly migrations: readonly Migration[];
 }
 
-/** The database, and its write-ahead log, which whoever commits has to bring to the disk. */
-export interface OpenFile {
-  readonly db: DatabaseSync;
-  readonly log: number;
-}
-
 /** Opens the file for this process alone, checks it, and brings it to the newest version. */
-export function openFile({ path, migrations }: FileOptions): OpenFile {
+export function openFile({ path, migrations }: FileOptions): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     const size = prepareFolder(path);
@@ -30,20 +24,16 @@ export function openFile({ path, migrations }: FileOptions): OpenFile {
     checkAfterCrash(db, path, size);
     migrateSqlite(db, path, migrations);
     setClean(db, false);
-    const log = openSync(`${path}-wal`, 'r+');
-    // From here on the log is brought to the disk beside the thread that commits: see Writer.
-    db.exec('PRAGMA synchronous = NORMAL');
-    return { db, log };
+    return db;
   } catch (error) {
     db?.close();
     throw storeError(path, error);
   }
 }
 
-/** `clean`: the next start need not look for damage. */
-export function closeFile({ db, log }: OpenFile, clean: boolean): void {
-  if (clean) setClean(db, true);
-  closeSync(log);
+/** A clean end: the next start need not look for damage. */
+export function closeFile(db: DatabaseSync): void {
+  setClean(db, true);
   db.close();
 }
 
@@ -80,7 +70,7 @@ function prepareFolder(path: string): number {
 
 /**
  * EXCLUSIVE: a second engine on the same file is refused at once, and the shared memory that WAL needs otherwise is
- * not used. FULL: a commit is on disk before it returns; only for what is done while it is opened. Pages of 4 kB cost
+ * not used. FULL: a commit is on disk before it returns. Pages of 4 kB cost
  * about a tenth less of the processor than of 8 or 16: a commit writes every page it touched, whole. The log may grow
  * to 64 MB before a commit has to write it back; usually that is done when nothing happens. Not longer: while
  * it grows a commit takes half as long again as when it is written over.

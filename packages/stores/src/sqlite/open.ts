@@ -1,11 +1,10 @@
-import { closeSync, fdatasync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock, Dispatch, Store } from '@reveille/core';
 import type { Backend, CrashPoint } from '../backend.ts';
 import { MIGRATIONS } from '../migrations/index.ts';
 import type { Migration } from '../migrations/migration.ts';
 import { storeError } from './errors.ts';
-import { closeFile, openFile, type OpenFile } from './file.ts';
+import { closeFile, openFile } from './file.ts';
 import { asArrays } from './statements.ts';
 import { Writer } from './writer.ts';
 
@@ -18,8 +17,6 @@ export interface SqliteOptions {
   readonly migrations?: readonly Migration[];
   /** How large the file may become, in pages; for tests of a full disk. */
   readonly maxPages?: number;
-  /** Brings a file to the disk; for tests of one that fails. */
-  readonly sync?: (file: number, done: (error: Error | null) => void) => void;
 }
 
 /**
@@ -31,33 +28,26 @@ const IDLE_ROWS = 500;
 
 export async function openSqlite(options: SqliteOptions): Promise<Backend> {
   const { path, clock, cachedRows = 12_000, crashPoint = () => {}, migrations = MIGRATIONS } = options;
-  const { sync = fdatasync } = options;
-  const file = openFile({ path, migrations });
-  const { db, log } = file;
+  const db = openFile({ path, migrations });
   try {
     if (options.maxPages) db.exec(`PRAGMA max_page_count = ${options.maxPages}`);
     const tidy = new IdleCheckpoint(db, clock, () => writer.rows.trim(IDLE_ROWS));
-    const writer = new Writer({
-      ...{ db, path, clock, cachedRows, crashPoint },
-      sync: (done) => sync(log, done),
-      committed: () => tidy.soon(),
-    });
+    const writer = new Writer({ db, path, clock, cachedRows, crashPoint, committed: () => tidy.soon() });
     let closing: Promise<void> | undefined;
-    const close = (): Promise<void> => (closing ??= shut(file, writer, tidy));
+    const close = (): Promise<void> => (closing ??= shut(db, writer, tidy));
     return { store: sqliteStore(db, writer, close), dispatch: sqliteDispatch(writer), close };
   } catch (error) {
-    closeSync(log);
     db.close();
     throw storeError(path, error);
   }
 }
 
-async function shut(file: OpenFile, writer: Writer, tidy: IdleCheckpoint): Promise<void> {
+async function shut(db: DatabaseSync, writer: Writer, tidy: IdleCheckpoint): Promise<void> {
   try {
     await writer.close();
   } finally {
     tidy.stop();
-    closeFile(file, !writer.lost);
+    closeFile(db);
   }
 }
 

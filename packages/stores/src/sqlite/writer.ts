@@ -14,8 +14,6 @@ import { SqliteRows } from './rows.ts';
 export interface WriterOptions {
   readonly db: DatabaseSync;
   readonly path: string;
-  /** Brings what is committed to the disk. */
-  readonly sync: (done: (error: Error | null) => void) => void;
   readonly clock: Pick<Clock, 'mono' | 'now'>;
   readonly cachedRows: number;
   readonly crashPoint: CrashPoint;
@@ -24,17 +22,17 @@ export interface WriterOptions {
 }
 
 /**
- * A turn of the event loop can be long when a thousand calls come at once, and nobody should wait for the whole of it:
- * after this long the next reads wait for the next turn, so that what was committed is heard of.
+ * A turn of the event loop can be long when a thousand calls come at once, and nobody should wait for the whole of it.
+ * So a batch ends after a few times what a commit costs on this disk: most of the time goes into work, and little
+ * into waiting.
  */
-const LONGEST_TURN_MS = 4;
+const BATCH = { commits: 4, shortestMs: 4, longestMs: 50 } as const;
 
 /**
  * Group commit. A change is checked and applied to the cached rows when it comes. The first one opens a batch; all that
- * come in the same turn of the event loop, or while the disk is still busy with an earlier batch, belong to it. Then it
- * is written to the log and committed as one transaction, and the log is brought to the disk beside this thread, which
- * goes on with the next batch. Nobody is answered before. If the commit fails, none of the batch happened: the caches
- * are dropped, and everybody who waits gets the error.
+ * come in the same turn of the event loop belong to it, and then the batch is written and committed as one
+ * transaction. Nobody is answered before. If the commit fails, none of the batch happened: the caches are dropped,
+ * and everybody who waits gets the error.
  *
  * A change whose guard fails leaves no trace, because nothing of it has reached the file: it needs no savepoint.
  */
@@ -49,16 +47,10 @@ export class Writer {
   readonly #commit: StatementSync;
   readonly #rollback: StatementSync;
   #batch: Batch | undefined;
-  /** When this turn of the event loop began, as far as it is about the batch. */
-  #turnAt = 0;
-  /** Its turn of the event loop is over, and only the disk keeps it open. */
-  #due = false;
-  #pause: Promise<void> | undefined;
-  /** Committed, and on its way to the disk. */
-  #syncing: Batch | undefined;
+  #openedAt = 0;
+  #batchMs: number = BATCH.shortestMs;
   #begun = false;
   #closed = false;
-  #lost = false;
 
   constructor(options: WriterOptions) {
     const { db } = options;
@@ -75,19 +67,15 @@ export class Writer {
     return this.#leaseFile.leases;
   }
 
-  /** The disk did not take what was committed. */
-  get lost(): boolean {
-    return this.#lost;
-  }
-
   commit(change: Change): Promise<Outcome> {
     return this.#attempt(() => {
       this.#options.crashPoint('before-apply');
       const batch = this.#open();
       const outcome = this.#apply(change);
       if (!outcome.committed) return outcome;
-      if (this.#options.clock.mono() - this.#turnAt >= LONGEST_TURN_MS) this.#pause ??= this.#nextTurn();
-      return batch.add(change, outcome);
+      const answer = batch.add(change, outcome);
+      if (this.#options.clock.mono() - this.#openedAt >= this.#batchMs) this.#end(batch);
+      return answer;
     });
   }
 
@@ -99,17 +87,16 @@ export class Writer {
   }
 
   barrier(): Promise<void> {
-    return (this.#batch ?? this.#syncing)?.settled() ?? Promise.resolve();
+    return this.#batch?.settled() ?? Promise.resolve();
   }
 
   /** Most rows that are asked for are at hand. */
   get<T extends TableName>(table: T, id: string): Promise<Row<T> | undefined> {
-    const row = this.#pause || this.#closed ? undefined : this.rows.cached(table, id);
+    const row = this.#closed ? undefined : this.rows.cached(table, id);
     return row ? Promise.resolve(row) : this.read(() => this.rows.get(table, id));
   }
 
   read<T>(look: () => T): Promise<T> {
-    if (this.#pause) return this.#pause.then(() => this.read(look));
     return this.#attempt(() => {
       this.#refuseIfClosed();
       return look();
@@ -126,17 +113,7 @@ export class Writer {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.barrier();
-  }
-
-  #nextTurn(): Promise<void> {
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        this.#pause = undefined;
-        this.#turnAt = this.#options.clock.mono();
-        resolve();
-      });
-    });
+    await this.#batch?.settled();
   }
 
   #open(): Batch {
@@ -145,9 +122,8 @@ export class Writer {
     const batch = (this.#batch = new Batch());
     // Claims made before this batch are not undone with it.
     this.#undo.clear();
-    this.#turnAt = this.#options.clock.mono();
-    this.#due = false;
-    setImmediate(() => this.#turnEnded(batch));
+    this.#openedAt = this.#options.clock.mono();
+    setImmediate(() => this.#end(batch));
     return batch;
   }
 
@@ -166,49 +142,38 @@ export class Writer {
     return { committed: true, lastEvent: this.log.last };
   }
 
-  /** While the disk is busy nobody would be answered sooner: the batch goes on. */
-  #turnEnded(batch: Batch): void {
-    if (this.#batch !== batch) return;
-    this.#due = true;
-    if (!this.#syncing) this.#end(batch);
-  }
-
   #end(batch: Batch): void {
+    if (this.#batch !== batch) return;
+    const { crashPoint } = this.#options;
     try {
       this.flush();
-      this.#options.crashPoint('before-commit');
-      if (this.#begun) this.#commit.run();
+      crashPoint('before-commit');
+      this.#commitNow();
     } catch (error) {
       this.#fail(batch, storeError(this.#options.path, error));
       return;
     }
+    crashPoint('after-commit');
     this.#batch = undefined;
     this.#begun = false;
     this.#undo.clear();
     this.log.keep();
     this.rows.trim();
-    this.#syncing = batch;
-    this.#options.sync((error) => this.#synced(batch, error));
-  }
-
-  #synced(batch: Batch, error: Error | null): void {
-    this.#syncing = undefined;
-    if (error) return this.#lose(batch, storeError(this.#options.path, error));
-    this.#options.crashPoint('after-commit');
-    // First, so that the disk has something to do while those who are answered go on.
-    if (this.#batch && this.#due) this.#end(this.#batch);
-    this.#options.crashPoint('after-commit-before-ack');
+    crashPoint('after-commit-before-ack');
     batch.succeed();
     if (batch.offers) this.offered.tell();
     this.#options.committed();
   }
 
-  /** Nobody knows what of it is on disk, so nothing may be built on it: the next start finds what there is. */
-  #lose(batch: Batch, error: ReveilleError): void {
-    this.#closed = true;
-    this.#lost = true;
-    batch.fail(error);
-    if (this.#batch) this.#fail(this.#batch, error);
+  #commitNow(): void {
+    if (!this.#begun) return;
+    const { clock } = this.#options;
+    const before = clock.mono();
+    this.#commit.run();
+    // Slowly: one slow commit is a neighbour's, or wrote the log back, and may not make the next ones wait for longer.
+    const wanted = Math.min(BATCH.commits * (clock.mono() - before), 2 * this.#batchMs);
+    const smooth = 0.8 * this.#batchMs + 0.2 * wanted;
+    this.#batchMs = Math.min(BATCH.longestMs, Math.max(BATCH.shortestMs, smooth));
   }
 
   /** What goes wrong with the file ends the open batch, because SQLite may have rolled it back by itself. */
