@@ -93,7 +93,7 @@ function bare(): Streams {
   };
 }
 
-async function spend({ make }: Streams, { perSecond, ms }: Load): Promise<Spent> {
+async function spend(sink: Streams, { perSecond, ms }: Load): Promise<Spent> {
   const beforeMb = process.memoryUsage.rss() / 1e6;
   let peakMb = beforeMb;
   let events = 0;
@@ -103,7 +103,7 @@ async function spend({ make }: Streams, { perSecond, ms }: Load): Promise<Spent>
   for (let now = 0; now < ms; now = performance.now() - began) {
     const due = Math.floor((now / 1_000) * perSecond) - events;
     events += due;
-    if (due > 0) there.push([await make(due), Date.now()]);
+    if (due > 0) there.push([await sink.make(due), Date.now()]);
     peakMb = Math.max(peakMb, process.memoryUsage.rss() / 1e6);
     await sleep(EVERY_MS);
   }
