@@ -132,6 +132,8 @@ describe('what is nobody’s business', () => {
       await client.health(),
     ]);
     expect(said).not.toContain(CANARY);
+    // Nothing comes or goes while one looks.
+    await house.kill();
     for (const name of readdirSync(house.place.home, { recursive: true, encoding: 'utf8' })) {
       const path = join(house.place.home, name);
       if (statSync(path).isFile())
