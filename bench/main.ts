@@ -3,6 +3,8 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureD, measureL, measureM, measureN, measureR, measureW, type Measure } from './measures.ts';
+import { measureH } from './reach.ts';
+import { measureE } from './streams.ts';
 import { measureC, measureF, measureS } from './worktrees.ts';
 
 const MEASURES: Record<string, () => Promise<Measure | Measure[]>> = {
@@ -12,6 +14,8 @@ const MEASURES: Record<string, () => Promise<Measure | Measure[]>> = {
   N: measureN,
   R: measureR,
   M: measureM,
+  H: measureH,
+  E: measureE,
   C: measureC,
   F: measureF,
   S: measureS,

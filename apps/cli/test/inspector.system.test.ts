@@ -32,7 +32,7 @@ describe('the MCP inspector', () => {
     new Promise((resolve, reject) => {
       execFile(
         process.execPath,
-        [INSPECTOR, '--cli', ...target, ...args],
+        [INSPECTOR, '--cli', '--connect-timeout', '300000', ...target, ...args],
         { cwd: house.repository, env: house.env, maxBuffer: 2 ** 24 },
         (error, out, err) => {
           if (error) reject(new Error(`${error.message}\n${out}\n${err}`));
@@ -48,7 +48,16 @@ describe('the MCP inspector', () => {
     const header = `Authorization: Bearer ${credential}`;
     return [`${status.url}/mcp`, '--transport', 'http', '--header', header];
   };
-  const overStdio = async (): Promise<string[]> => [process.execPath, BINARY, 'mcp', '--client', 'inspector'];
+  // It hands on only what every server needs of the environment: without this, another daemon would be started.
+  const overStdio = async (): Promise<string[]> => [
+    '-e',
+    `REVEILLE_HOME=${house.env['REVEILLE_HOME']}`,
+    process.execPath,
+    BINARY,
+    'mcp',
+    '--client',
+    'inspector',
+  ];
 
   test.each([
     { over: 'HTTP', target: overHttp },

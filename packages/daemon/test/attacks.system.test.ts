@@ -32,11 +32,17 @@ describe('attacks on the door', () => {
     // Nobody got in: nothing was changed, and it still answers.
     expect(await door.person.listPlans()).toEqual([]);
     expect((await door.person.health()).state).toBe('running');
+    // Each of them is in the log.
+    const told = (): number => door.log.split('"message":"a request was refused"').length - 1;
+    await until(() => told() >= refused);
     await door[Symbol.asyncDispose]();
   });
 
+  let refused = 0;
   const send = async (sent: Sent, token = door.token) => {
     const answer = await wire(door.port, request(door.port, token, sent));
+    // What is no HTTP at all has no request.
+    if (answer.status > 400 && answer.status !== 404 && answer.status !== 431) refused++;
     expect(answer.text).not.toMatch(/\bat .*\.ts|node_modules|node:internal/);
     expect(answer.text.toLowerCase()).not.toContain('access-control');
     return answer;
@@ -197,6 +203,9 @@ describe('attacks on the door', () => {
       'sec-websocket-version': '13',
     };
     expect((await send({ method: 'GET', headers: upgrade })).status).toBe(400);
+    const hijack = { ...upgrade, origin: 'https://evil.com' };
+    for (const path of ['/', '/v1/events', '/mcp'])
+      expect((await send({ method: 'GET', path, headers: hijack })).status).toBe(403);
     expect(
       (await wire(door.port, `CONNECT evil.com:443 HTTP/1.1\r\nhost: evil.com:443\r\n\r\n`)).status,
     ).not.toBe(200);

@@ -15,7 +15,7 @@ import { House } from './house.ts';
 import { parse, request } from './wire.ts';
 
 /** `REVEILLE_FUZZ=100000` for more; `REVEILLE_FUZZ_SEED` for others. */
-const REQUESTS = Number(process.env['REVEILLE_FUZZ'] ?? 10_000);
+const REQUESTS = Number(process.env['REVEILLE_FUZZ'] ?? 25_000);
 const SEED = Number(process.env['REVEILLE_FUZZ_SEED'] ?? 1);
 const AT_ONCE = 16;
 const INSIDE = /\bat [^\n]*:\d+:\d+|node_modules|node:internal|\.ts:\d/;
@@ -60,9 +60,10 @@ class Fuzz {
     const raw = chance.often(0.05);
     const answer = raw ? await this.#garbled(sent) : await this.#send(sent);
     this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
-    const shown = `${sent.method} ${sent.path} ${sent.body.slice(0, 300)} → ${answer.status} ${answer.body.slice(0, 300)}`;
-    expect(answer.status, shown).toBeLessThan(500);
-    expect(answer.body, shown).not.toMatch(INSIDE);
+    if (answer.status >= 500 || INSIDE.test(answer.body))
+      expect.fail(
+        `${sent.method} ${sent.path} ${sent.body.slice(0, 300)} → ${answer.status} ${answer.body.slice(0, 300)}`,
+      );
     for (const [id] of answer.body.matchAll(/\b(?:task|plan|session|msg|req|run)_[0-9a-z]{10,}/g))
       this.#learn(id);
   }
@@ -188,6 +189,8 @@ test(
   async () => {
     await using house = new House({
       REVEILLE_ENGINE_PATIENCE_MS: '1',
+      // A line for each refusal would be a good part of the work; a defect is told.
+      REVEILLE_LOGS_LEVEL: 'error',
       REVEILLE_ENGINE_CHILDREN_TOTAL: '1000000',
     });
     const client = await house.connect();
@@ -217,8 +220,7 @@ test(
     const statuses = Object.fromEntries(fuzz.statuses);
     for (const status of [200, 400, 401, 403, 404, 409])
       expect(statuses[status] ?? 0, String(status)).toBeGreaterThan(REQUESTS / 1_000);
-    const defects = house.log.filter(({ level }) => level === 'error');
-    expect(defects).toEqual([]);
+    expect(readFileSync(house.place.log, 'utf8')).toBe('');
     expect(({} as Record<string, unknown>)['extra']).toBeUndefined();
   },
 );

@@ -62,19 +62,27 @@ function bind(server: Server): Promise<void> {
 function begin(request: IncomingMessage, response: ServerResponse, log: Log): Exchange {
   const id = `http_${randomBytes(8).toString('hex')}`;
   const started = performance.now();
+  const exchange = { request, response, id, log };
   setHeaders(response);
   response.once('close', () => {
     const { statusCode: status, writableFinished: finished } = response;
     const what = { request: id, method: request.method, path: pathOf(request), status, finished };
     const ms = Math.round(performance.now() - started);
-    if (status >= 400 && status !== 404 && status !== 409) log.warn('a request was refused', { ...what, ms });
+    if (isRefused(exchange, status)) log.warn('a request was refused', { ...what, ms });
     else log.debug('a request was answered', { ...what, ms });
   });
   // A connection that breaks is the reader's affair; without a listener it would be ours.
   request.on('error', () => undefined);
   response.on('error', () => undefined);
-  return { request, response, id, log };
+  return exchange;
 }
+
+/** Refused before anybody asked who calls: nobody has a good reason for one of these. */
+const atTheDoor = new WeakSet<Exchange>();
+
+/** What is not there, or not in the right state, is an ordinary answer. */
+const isRefused = (exchange: Exchange, status: number): boolean =>
+  atTheDoor.has(exchange) || (status >= 400 && status !== 404 && status !== 409);
 
 function answer(app: App['hono'], exchange: Exchange): Promise<void> {
   const { request, response } = exchange;
@@ -93,6 +101,7 @@ function answer(app: App['hono'], exchange: Exchange): Promise<void> {
 const CODES: Readonly<Record<number, ErrorCode>> = { 403: 'not_allowed', 404: 'not_found' };
 
 function refuse(exchange: Exchange, { status, why }: { status: number; why: string }): void {
+  atTheDoor.add(exchange);
   sendError(exchange, new ReveilleError(CODES[status] ?? 'invalid_input', why), status);
 }
 

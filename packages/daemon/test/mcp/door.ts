@@ -1,7 +1,6 @@
 import type { Exchange } from '@reveille/core';
-import { loadConfig, openLog, type Parts, type World } from '@reveille/daemon';
+import { loadConfig, openLog, standardParts, type Parts, type World } from '@reveille/daemon';
 import type { Orchestrator } from '@reveille/protocol';
-import { standardParts } from '../../src/compose/standard.ts';
 import { OverHttp } from '../inside.ts';
 
 /** What of an orchestrator is held up, once, after it has done its work. */
