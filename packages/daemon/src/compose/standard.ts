@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { INTEGRATOR, type Executor } from '@reveille/core';
 import { scriptedExecutor } from '@reveille/executors';
+import { Navigation } from '@reveille/navigation';
 import { mcpHttp } from '@reveille/tools';
 import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
@@ -33,6 +34,7 @@ export async function standardParts(from: {
     log: (message, data) => log.warn(message, data),
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
+  const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
@@ -52,7 +54,13 @@ export async function standardParts(from: {
       return { backends: () => ['scripted'], get: (name) => all.get(name) };
     },
     mounts(world) {
-      const worlds = new CallerWorlds({ world, boundary, agents });
+      const worlds = new CallerWorlds({
+        world,
+        boundary,
+        agents,
+        navigation,
+        serverCopies: join(place.home, 'servers', 'copies'),
+      });
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
       agents.onChange(() => server.toolsChanged());
@@ -67,9 +75,20 @@ export async function standardParts(from: {
     started: (world) => tellOrphans(world, boundary),
     async close() {
       agents.close();
+      await navigation?.[Symbol.asyncDispose]();
       await boundary[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Servers are found on the path, in a folder of ours, and in the user's config. */
+function navigationOf({ navigation }: Config, { home }: Place, log: Log): Navigation {
+  const { memoryMb, idleMs, servers } = navigation;
+  return new Navigation({
+    settings: { budgetBytes: memoryMb * 2 ** 20, idleMs },
+    sources: { configured: servers, folders: [join(home, 'servers', 'node_modules', '.bin')] },
+    log: (message, data) => log.warn(message, data),
+  });
 }
 
 /** Worktrees without a task, and tasks without a worktree: told, never deleted. */

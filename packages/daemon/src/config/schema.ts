@@ -176,11 +176,25 @@ const Sandbox = group(
   'What agents’ processes can see and touch.',
 );
 
+const Navigation = group(
+  {
+    enabled: switched(true, 'Agents have the tools of navigation.'),
+    memoryMb: count(128, 1_000_000, 3_072, 'What all language servers of all worktrees may use together.'),
+    idleMs: ms(600_000, 'A language server that nobody asks for so long is ended.', 1_000),
+    servers: z
+      .record(z.string().max(40), z.array(z.string().min(1).max(4_096)).min(1).max(100))
+      .default({})
+      .describe('Commands of language servers, by language: {"python": ["basedpyright-langserver", "--stdio"]}.'),
+  },
+  'Where symbols are: language servers.',
+);
+
 export const Config = z.strictObject({
   engine: Engine,
   daemon: Daemon,
   worktrees: Worktrees,
   sandbox: Sandbox,
+  navigation: Navigation,
   integration: group(
     {
       onConflict: choice(
