@@ -9,7 +9,10 @@ const symbolName = z
   .string()
   .min(1)
   .max(300)
-  .regex(/^[\p{L}\p{N}_$.#:]+$/u, 'must be one name, such as parse, or Parser.parse for a member')
+  .refine(
+    (name) => /^[\p{L}\p{N}_$.#:]+$/u.test(name),
+    'must be one name, such as parse, or Parser.parse for a member',
+  )
   .describe('The name alone, or Container.name for a member.');
 const waitMs = z
   .int()
