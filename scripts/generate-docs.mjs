@@ -149,7 +149,12 @@ function valuesOf(schema) {
 
 function valueWords({ minimum, maximum, type, enum: choices }) {
   if (choices) return choices.map(code).join(', ');
-  const named = { string: 'text', boolean: 'true, false', array: 'list of texts', object: 'names, each with a list' };
+  const named = {
+    string: 'text',
+    boolean: 'true, false',
+    array: 'list of texts',
+    object: 'names, each with a list',
+  };
   if (minimum === undefined) return named[type];
   const hasEnd = maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER;
   return hasEnd ? `${minimum} to ${maximum}` : `${minimum} or more`;

@@ -151,7 +151,9 @@ function finding({ worktree: place, tools }: BriefingInput): string {
     lines.push('explore_module shows what a file offers and who imports it, before you read it.');
   if (tools.includes('search_text'))
     lines.push('search_text is for words: messages, comments, settings, files of other kinds.');
-  lines.push('Each answer says whether it is complete. One from text, while a server loads, can be asked for again.');
+  lines.push(
+    'Each answer says whether it is complete. One from text, while a server loads, can be asked for again.',
+  );
   return lines.join('\n');
 }
 

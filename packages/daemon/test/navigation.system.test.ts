@@ -33,7 +33,12 @@ async function openHouse() {
   const house = new OverHttp();
   const { config } = loadConfig({ flags: {} });
   const log = openLog({ path: house.place.log, ...config.logs });
-  const { executors: _, ...parts } = await standardParts({ config, place: house.place, log, url: 'http://127.0.0.1:9' });
+  const { executors: _, ...parts } = await standardParts({
+    config,
+    place: house.place,
+    log,
+    url: 'http://127.0.0.1:9',
+  });
   await house.begin({ parts });
   const mcp = new McpClient({ name: 'test', version: '1' });
   return {
@@ -62,14 +67,22 @@ test('[NAV1.10] a worker navigates its own worktree over MCP, sees its own edits
   await until(() => (house.stage.puppets[0]?.turns.length ?? 0) > 0);
   const puppet = house.stage.puppets[0]!;
   const headers = { authorization: `Bearer ${house.credentialOf(puppet)}` };
-  await mcp.connect(new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { requestInit: { headers } }));
+  await mcp.connect(
+    new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { requestInit: { headers } }),
+  );
   const call = async (name: string, input: Record<string, unknown>) => {
     const { structuredContent, content } = await mcp.callTool({ name, arguments: input });
     return { data: structuredContent as Record<string, unknown>, text: JSON.stringify(content) };
   };
   const { tools } = await mcp.listTools();
   expect(tools.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['navigate_to_symbol', 'find_usages', 'explore_module', 'document_outline', 'type_of']),
+    expect.arrayContaining([
+      'navigate_to_symbol',
+      'find_usages',
+      'explore_module',
+      'document_outline',
+      'type_of',
+    ]),
   );
   const ask = { symbolName: 'priceOf', definitionFile: 'src/price.ts', waitMs: 50_000 };
   const found = await call('find_usages', ask);

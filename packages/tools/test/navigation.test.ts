@@ -12,10 +12,15 @@ describe('the tools of navigation', () => {
     await using world = await rig();
     const { navigation, asked } = paper();
     const worker = await world.worker({ workspace, navigation });
-    const { text, structured } = await worker.call('navigate_to_symbol', { symbolName: 'area', fromFile: 'src/a.ts' });
+    const { text, structured } = await worker.call('navigate_to_symbol', {
+      symbolName: 'area',
+      fromFile: 'src/a.ts',
+    });
     expect(asked).toEqual([{ symbol: 'area', from: 'src/a.ts', waitMs: 400 }]);
     expect(text).toContain('2 definitions of area (semantic, complete)');
-    expect(text).toContain('src/circle.ts:2:1  method, in Circle, exported\n    area(): number\n    How large it is.');
+    expect(text).toContain(
+      'src/circle.ts:2:1  method, in Circle, exported\n    area(): number\n    How large it is.',
+    );
     expect(text).toContain('in Square');
     expect(structured).toMatchObject({ found: 'semantic', complete: true });
     for (const symbolName of ['two words', 'x;y', '']) {
@@ -33,7 +38,11 @@ describe('the tools of navigation', () => {
     expect(first.text).toContain('120 usages of area in 1 file (semantic, complete)');
     expect(first.text).toContain('lines.txt:\n  1- text 1\n  2: line 2 of lines.txt\n  3- text 3');
     expect(first.text).toContain('[Page 1 of 3; for more: "page": 2]');
-    const last = await worker.get<{ usages: { line: number }[]; total: number }>('find_usages', { ...input, page: 3, context: 0 });
+    const last = await worker.get<{ usages: { line: number }[]; total: number }>('find_usages', {
+      ...input,
+      page: 3,
+      context: 0,
+    });
     expect(last.usages.map(({ line }) => line)).toEqual(Array.from({ length: 20 }, (_, i) => i + 102));
     expect(last.total).toBe(120);
   });
@@ -53,7 +62,9 @@ describe('the tools of navigation', () => {
     await using world = await rig();
     const worker = await world.worker({ workspace, navigation: paper().navigation });
     expect((await worker.call('document_outline', { path: 'a.ts' })).text).toContain('3-9  class Circle');
-    expect((await worker.call('type_of', { symbolName: 'x', file: 'a.ts' })).text).toContain('const x: number');
+    expect((await worker.call('type_of', { symbolName: 'x', file: 'a.ts' })).text).toContain(
+      'const x: number',
+    );
   });
 
   test('[NAV2.3] an answer that is not complete says so, and which text hits it did not cover', async () => {
@@ -96,9 +107,11 @@ describe('steering', () => {
     const worker = await world.worker({ workspace, navigation: paper().navigation });
     const hint = async (input: object, hands = worker) =>
       (await hands.call('search_text', input)).text.includes('navigate_to_symbol');
-    for (const pattern of ['priceOf', 'Parser', 'make_queue', 'MAX_SIZE', 'utf8Bytes']) expect(await hint({ pattern }), pattern).toBe(true);
+    for (const pattern of ['priceOf', 'Parser', 'make_queue', 'MAX_SIZE', 'utf8Bytes'])
+      expect(await hint({ pattern }), pattern).toBe(true);
     expect(await hint({ pattern: String.raw`\bpriceOf\b`, regex: true })).toBe(true);
-    for (const pattern of ['text', 'two words', 'TODO', 'a.b(', '://']) expect(await hint({ pattern }), pattern).toBe(false);
+    for (const pattern of ['text', 'two words', 'TODO', 'a.b(', '://'])
+      expect(await hint({ pattern }), pattern).toBe(false);
     expect(await hint({ pattern: 'price.*Of', regex: true })).toBe(false);
     expect(await hint({ pattern: 'priceOf' }, await world.worker({ workspace }))).toBe(false);
   });
@@ -113,13 +126,21 @@ describe('steering', () => {
       },
       counts: () => counts,
     };
-    const worker = await world.worker({ workspace, navigation: paper({ coverage: UNSURE }).navigation, lookups });
+    const worker = await world.worker({
+      workspace,
+      navigation: paper({ coverage: UNSURE }).navigation,
+      lookups,
+    });
     await worker.call('navigate_to_symbol', { symbolName: 'area' });
     await worker.call('type_of', { symbolName: 'area', file: 'a.ts' });
     await worker.call('search_text', { pattern: 'x' });
     await worker.call('read_file', { path: 'lines.txt' });
     expect(counts).toEqual({ navigation: 2, fromText: 2, search: 1 });
-    await worker.call('a2a_subtask_complete', { status: 'success', output: 'It is done.' }, { passing: true });
+    await worker.call(
+      'a2a_subtask_complete',
+      { status: 'success', output: 'It is done.' },
+      { passing: true },
+    );
     const view = await world.person.getTask(worker.task);
     expect(JSON.stringify(view)).toContain(
       String.raw`It is done.\n\n[Looked things up: 2 by navigation (2 answered from text), 1 by search.]`,

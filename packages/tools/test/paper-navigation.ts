@@ -30,7 +30,10 @@ export function paper(answers: { readonly coverage?: Coverage; readonly usages?:
   const navigation: ToolNavigation = {
     definitions: async (ask, { waitMs }) => {
       asked.push({ ...ask, waitMs });
-      return { ...coverage, definitions: [definition('src/circle.ts', 'Circle'), definition('src/square.ts', 'Square')] };
+      return {
+        ...coverage,
+        definitions: [definition('src/circle.ts', 'Circle'), definition('src/square.ts', 'Square')],
+      };
     },
     usages: async (ask) => {
       asked.push(ask);
@@ -40,7 +43,16 @@ export function paper(answers: { readonly coverage?: Coverage; readonly usages?:
     module: async () => ({
       ...coverage,
       path: 'src/circle.ts',
-      exports: [{ ...place('src/circle.ts', 2), name: 'Circle', kind: 'class', signature: 'class Circle', doc: 'Round.', from: null }],
+      exports: [
+        {
+          ...place('src/circle.ts', 2),
+          name: 'Circle',
+          kind: 'class',
+          signature: 'class Circle',
+          doc: 'Round.',
+          from: null,
+        },
+      ],
       imports: [{ line: 1, specifier: './shape', path: 'src/shape.ts', names: ['Shape'] }],
       importers: [place('src/main.ts', 1)],
     }),
@@ -49,7 +61,12 @@ export function paper(answers: { readonly coverage?: Coverage; readonly usages?:
       path,
       entries: [{ ...place(path, 3), name: 'Circle', kind: 'class', endLine: 9, depth: 0 }],
     }),
-    typeOf: async ({ file }) => ({ ...coverage, place: place(file, 4), signature: 'const x: number', doc: null }),
+    typeOf: async ({ file }) => ({
+      ...coverage,
+      place: place(file, 4),
+      signature: 'const x: number',
+      doc: null,
+    }),
   };
   return { navigation, asked };
 }

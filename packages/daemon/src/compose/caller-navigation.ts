@@ -44,13 +44,20 @@ export function navigationIn(
 function launchIn(boundary: Boundary, checkout: KnownCheckout, serverCopies: string): Launch {
   const { sandbox } = boundary;
   return async (command, { reads, env }) => {
-    const { tmp: _, loopback: __, writes: ___, ...confined } = boundary.confine(checkout, { env, write: false });
+    const {
+      tmp: _,
+      loopback: __,
+      writes: ___,
+      ...confined
+    } = boundary.confine(checkout, { env, write: false });
     const shown = await uncovered({ command, reads }, checkout, serverCopies);
     const confinement: Confinement = { ...confined, reads: [...(confined.reads ?? []), ...shown.reads] };
-    const wrap = async (network: Confinement['network']) => await sandbox.wrap(shown.command, { ...confinement, network });
+    const wrap = async (network: Confinement['network']) =>
+      await sandbox.wrap(shown.command, { ...confinement, network });
     const wrapped = await wrap({ kind: 'off' }).catch(async (error: unknown) => {
       // Where a network cannot be taken away, agents have it too, or nothing is started at all.
-      if (isReveilleError(error, 'sandbox_missing') && confined.network.kind === 'on') return await wrap(confined.network);
+      if (isReveilleError(error, 'sandbox_missing') && confined.network.kind === 'on')
+        return await wrap(confined.network);
       throw error;
     });
     return { ...wrapped, seesUs: sandbox.kind !== 'bubblewrap' };
@@ -66,13 +73,21 @@ interface Shown {
  * The repository is hidden from whatever runs in a worktree. A server that is installed in it (as ours is, when Reveille works
  * on itself) is copied to our own folder, and started from there.
  */
-async function uncovered({ command, reads }: Shown, { repository }: KnownCheckout, copies: string): Promise<Shown> {
+async function uncovered(
+  { command, reads }: Shown,
+  { repository }: KnownCheckout,
+  copies: string,
+): Promise<Shown> {
   const isHidden = (path: string): boolean =>
-    [repository.root, repository.home].some((folder) => path === folder || path.startsWith(`${folder}${sep}`));
+    [repository.root, repository.home].some(
+      (folder) => path === folder || path.startsWith(`${folder}${sep}`),
+    );
   const moved = new Map<string, string>();
   for (const folder of reads.filter(isHidden)) moved.set(folder, await copied(folder, copies));
   const at = (path: string): string => {
-    const [from, to] = [...moved].find(([folder]) => path === folder || path.startsWith(`${folder}${sep}`)) ?? ['', ''];
+    const [from, to] = [...moved].find(
+      ([folder]) => path === folder || path.startsWith(`${folder}${sep}`),
+    ) ?? ['', ''];
     return from === '' ? path : `${to}${path.slice(from.length)}`;
   };
   return { command: command.map(at), reads: reads.map(at) };
@@ -101,7 +116,8 @@ export class RunLookups {
         const counts = this.#at(run);
         this.#counts.delete(run);
         this.#counts.set(run, { ...counts, [kind]: counts[kind] + 1 });
-        for (const oldest of this.#counts.keys()) if (this.#counts.size > MOST_RUNS) this.#counts.delete(oldest);
+        for (const oldest of this.#counts.keys())
+          if (this.#counts.size > MOST_RUNS) this.#counts.delete(oldest);
       },
       counts: () => this.#at(run),
     };

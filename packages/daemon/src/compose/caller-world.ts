@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import type {
   Caller,
   CallerWorld,
@@ -23,8 +24,6 @@ interface Rooms {
   readonly agents: RepositoryAgents;
   /** Null: it is switched off. */
   readonly navigation: Navigation | null;
-  /** Where servers are copied to that a sandbox could not see otherwise. */
-  readonly serverCopies: string;
 }
 
 /** What each caller has of the world when it uses tools. Made anew for every call: what was taken from it is gone at once. */
@@ -86,7 +85,8 @@ export class CallerWorlds {
     task: Task,
     { readOnly, files }: { readonly readOnly: boolean; readonly files: ToolFiles },
   ): ToolNavigation | null {
-    const { navigation, boundary, serverCopies } = this.#rooms;
+    const { navigation, boundary, world } = this.#rooms;
+    const serverCopies = join(world.place.home, 'servers', 'copies');
     return navigation && navigationIn({ navigation, boundary, serverCopies }, { task, readOnly, files });
   }
 

@@ -54,13 +54,7 @@ export async function standardParts(from: {
       return { backends: () => ['scripted'], get: (name) => all.get(name) };
     },
     mounts(world) {
-      const worlds = new CallerWorlds({
-        world,
-        boundary,
-        agents,
-        navigation,
-        serverCopies: join(place.home, 'servers', 'copies'),
-      });
+      const worlds = new CallerWorlds({ world, boundary, agents, navigation });
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const server = mcpHttp({ version: VERSION, onError });
       agents.onChange(() => server.toolsChanged());

@@ -184,7 +184,9 @@ const Navigation = group(
     servers: z
       .record(z.string().max(40), z.array(z.string().min(1).max(4_096)).min(1).max(100))
       .default({})
-      .describe('Commands of language servers, by language: {"python": ["basedpyright-langserver", "--stdio"]}.'),
+      .describe(
+        'Commands of language servers, by language: {"python": ["basedpyright-langserver", "--stdio"]}.',
+      ),
   },
   'Where symbols are: language servers.',
 );

@@ -95,7 +95,9 @@ export class ServerPool implements AsyncDisposable {
   }
 
   get figures(): PoolFigures {
-    const pids = [...this.#entries.values()].flatMap(({ connection }) => (connection ? [connection.pid] : []));
+    const pids = [...this.#entries.values()].flatMap(({ connection }) =>
+      connection ? [connection.pid] : [],
+    );
     return { servers: this.#entries.size, bytes: this.#used(), pids, ...this.#figures };
   }
 

@@ -106,7 +106,7 @@ async function followed(
     ...new Map(all.flat().map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values(),
   ];
   const lines = await Promise.all(
-    unique.map(({ path, line }) => (path === null ? '' : inquiry.lineAt(path, line))),
+    unique.map(async ({ path, line }) => (path === null ? '' : await inquiry.lineAt(path, line))),
   );
   const plain = unique.filter(
     ({ column }, i) => !/^(?:constructor|__init__)\b/.test(lines[i]?.slice(column - 1) ?? ''),

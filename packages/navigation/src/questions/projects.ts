@@ -1,5 +1,5 @@
 import { dirname } from 'node:path/posix';
-import { isMade, type Language } from '../languages.ts';
+import { isMade } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
 import type { TextHit } from '../text/trees.ts';
 import { hitsOf, type Inquiry } from './inquiry.ts';

@@ -284,7 +284,14 @@ export const documentOutline = defineTool({
       world,
       await navigationOf(world).outline({ path: input.path }, asking(world, input.waitMs)),
     );
-    const entries = found.entries.map(({ path: _, ...entry }) => entry);
+    const entries = found.entries.map(({ name, kind, line, column, endLine, depth }) => ({
+      name,
+      kind,
+      line,
+      column,
+      endLine,
+      depth,
+    }));
     const lines = entries.map(
       ({ name, kind, line, endLine, depth }) => `${'  '.repeat(depth)}${line}-${endLine}  ${kind} ${name}`,
     );
