@@ -32,13 +32,15 @@ async function usagesByServer(
   { ask, anchors }: { readonly ask: UsagesAsk; readonly anchors: Anchors },
 ): Promise<Usages> {
   const { name } = splitSymbol(ask.symbol);
-  const look = await inquiry.bringUp(session, name);
-  const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
   const spots = anchors.definitions.length > 0 ? anchors.spots : anchors.spots.slice(0, 1);
   const at = spots.map((spot) => ({ path: ask.file, line: spot.line, column: spot.column }));
-  const found = await untilStable(session, async () =>
-    (await Promise.all(at.map((spot) => session.references(spot)))).flat(),
-  );
+  const askAll = async () => (await Promise.all(at.map((spot) => session.references(spot)))).flat();
+  // While the disk is looked at. If anything has changed, the answer does not count and it is asked again.
+  const early = session.settled ? askAll() : null;
+  early?.catch(() => undefined);
+  const look = await inquiry.bringUp(session, name);
+  const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
+  const found = early && session.settled ? await early : await untilStable(session, askAll);
   session.settled = true;
   const declared = (await Promise.all(at.map((spot) => session.definition(spot)))).flat();
   const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
