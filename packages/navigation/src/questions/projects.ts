@@ -41,7 +41,6 @@ export async function openProjects(
     ...(loose.length > MOST_LOOSE
       ? [`only ${MOST_LOOSE} of ${loose.length} files outside of projects were loaded`]
       : []),
-    ...(session.isFull ? ['the server has as many files open as it is given'] : []),
   ];
 }
 

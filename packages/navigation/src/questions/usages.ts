@@ -1,10 +1,11 @@
 import { ReveilleError, type CodeLine, type Usages } from '@reveille/protocol';
 import { languageOf } from '../languages.ts';
-import type { ServerSession } from '../lsp/session.ts';
+import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { TextHit } from '../text/trees.ts';
 import { anchorsIn, type Anchors } from './anchors.ts';
 import { crossCheck, grouped } from './cross-check.ts';
 import { inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { importNames } from './module-file.ts';
 import { openProjects, untilStable } from './projects.ts';
 
 export interface UsagesAsk {
@@ -40,8 +41,9 @@ async function usagesByServer(
   early?.catch(() => undefined);
   const look = await inquiry.bringUp(session, name);
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
-  const found = early && session.settled ? await early : await untilStable(session, askAll);
+  const first = early && session.settled ? await early : await untilStable(session, askAll);
   session.settled = true;
+  const found = await underOtherNames(inquiry, session, { name, found: first, askAll });
   const declared = (await Promise.all(at.map((spot) => session.definition(spot)))).flat();
   const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
   const defined = new Set([
@@ -69,6 +71,50 @@ async function usagesByServer(
     notes: [...anchors.notes, ...incomplete],
     uncovered: check.uncovered,
   };
+}
+
+const MOST_ROUNDS = 4;
+
+/**
+ * A project may use the symbol under another name only, and then no text hit of the name tells of it: `import any from` of
+ * a default export, `import { name as other }`. So the other names, and whoever imports a file with a default export of it,
+ * are looked for too, and their projects are loaded.
+ */
+async function underOtherNames(
+  inquiry: Inquiry,
+  session: ServerSession,
+  asked: {
+    readonly name: string;
+    readonly found: readonly ServerPlace[];
+    readonly askAll: () => Promise<ServerPlace[]>;
+  },
+): Promise<readonly ServerPlace[]> {
+  const known = new Set([asked.name]);
+  let { found } = asked;
+  for (let i = 0; i < MOST_ROUNDS; i++) {
+    const others = (await otherNames(inquiry, found)).filter((other) => !known.has(other));
+    if (others.length === 0) return found;
+    for (const other of others) known.add(other);
+    const looks = await Promise.all(others.map((other) => inquiry.look(other)));
+    await openProjects(inquiry, session, { hits: looks.flatMap(({ hits }) => hits), file: null });
+    // Nothing was opened: the server knew of all of them.
+    if (session.settled) return found;
+    found = await untilStable(session, asked.askAll);
+    session.settled = true;
+  }
+  return found;
+}
+
+async function otherNames(inquiry: Inquiry, found: readonly ServerPlace[]): Promise<string[]> {
+  const names = await inBatches(inside(found), 64, async ({ path, line, column }) => {
+    const text = await inquiry.lineAt(path, line);
+    const word = /^[\p{L}\p{N}_$]+/u.exec(text.slice(column - 1))?.[0] ?? '';
+    const isDefault = word === 'default' || /\bexport\s+default\b|\bmodule\.exports\s*=/.test(text);
+    return isDefault ? { word: '', path } : { word, path: null };
+  });
+  const files = [...new Set(names.flatMap(({ path }) => (path === null ? [] : [path])))];
+  const imported = await inBatches(files, 4, (path) => importNames(inquiry, path));
+  return [...new Set([...names.map(({ word }) => word), ...imported.flat()])].filter((word) => word !== '');
 }
 
 async function lineOf(
