@@ -6,7 +6,7 @@ import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
 
 /** Hits that are asked about one by one; what is beyond is said to be unchecked. */
-const MOST_CHECKS = 400;
+const MOST_CHECKS = 2_000;
 const MOST_PARSED = 100;
 const SHOWN = 5;
 

@@ -125,7 +125,8 @@ async function lineOf(
   return lines.get(keyOf(place)) ?? (await inquiry.withLine(place));
 }
 
-const MOST_PARSED = 150;
+/** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */
+const MOST_PARSED = 1_000_000;
 
 /** Every hit that is not in a comment or a string; others of the same name are among them. */
 async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors): Promise<Usages> {
@@ -134,13 +135,19 @@ async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors):
   const language = languageOf(ask.file);
   const reasons = new Map<TextHit, string>();
   const files = [...Map.groupBy(hits, ({ path }) => path)];
-  await inBatches(files.slice(0, MOST_PARSED), 4, async ([path, within]) => {
-    const roles = await inquiry.syntax.roles(path, (await inquiry.text(path)) ?? '', within);
+  let parsed = 0;
+  let chars = 0;
+  for (const [path, within] of files) {
+    if (chars > MOST_PARSED) break;
+    const text = (await inquiry.text(path)) ?? '';
+    parsed += 1;
+    chars += text.length;
+    const roles = await inquiry.syntax.roles(path, text, within);
     for (const [i, hit] of within.entries()) {
       if (roles && roles[i] !== 'code') reasons.set(hit, `in a ${roles[i]}`);
       else if (languageOf(path) !== language) reasons.set(hit, 'in files of another kind');
     }
-  });
+  }
   const defined = new Set(
     anchors.definitions.map(({ line, column }) => keyOf({ path: ask.file, line, column })),
   );
@@ -152,8 +159,8 @@ async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors):
     complete: false,
     notes: [
       'these are the places where the name stands; other symbols of the same name are among them, and uses under another name are not',
-      ...(files.length > MOST_PARSED
-        ? ['comments and strings were told apart in a part of the files only']
+      ...(parsed < files.length
+        ? [`comments and strings were told apart in ${parsed} of ${files.length} files only`]
         : []),
       ...(why === null ? [] : [why]),
       ...anchors.notes,
