@@ -1,5 +1,5 @@
 // Navigation on a large real project, beside a bare run of the same server in the same run.
-//   npm run bench:navigation [-- --worktrees 10 --budget 3072 --rounds 2]
+//   npm run bench:navigation [-- --worktrees 10 --budget 3072 --rounds 2]; 0 leaves a part out
 import { parseArgs } from 'node:util';
 import { Navigation } from '@reveille/navigation';
 import type { Usages } from '@reveille/protocol';
@@ -30,9 +30,11 @@ const { root, files } = obtain();
 console.log(`${files} files`);
 const sandbox = await openBench();
 try {
-  await coldAndWarm(sandbox);
-  await textWhileCold(sandbox);
-  await manyWorktrees(sandbox);
+  if (Number(values.rounds) > 0) {
+    await coldAndWarm(sandbox);
+    await textWhileCold(sandbox);
+  }
+  if (Number(values.worktrees) > 0) await manyWorktrees(sandbox);
 } finally {
   await sandbox.close();
 }

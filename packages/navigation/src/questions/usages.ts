@@ -43,7 +43,8 @@ async function usagesByServer(
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
   const first = early && session.settled ? await early : await untilStable(session, askAll);
   session.settled = true;
-  const found = await underOtherNames(inquiry, session, { name, found: first, askAll });
+  const lines = new Map(look.hits.map((hit) => [keyOf(hit), hit]));
+  const found = await underOtherNames(inquiry, session, { name, lines, found: first, askAll });
   const declared = (await Promise.all(at.map((spot) => session.definition(spot)))).flat();
   const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
   const defined = new Set([
@@ -54,7 +55,6 @@ async function usagesByServer(
     hits: look.hits,
     covered: new Set([...refs.keys(), ...defined]),
   });
-  const lines = new Map(look.hits.map((hit) => [keyOf(hit), hit]));
   const shown = await inBatches([...refs.values()], 64, (place) => lineOf(inquiry, place, lines));
   const all = sorted([...shown, ...check.uses]);
   const incomplete = [
@@ -85,14 +85,21 @@ async function underOtherNames(
   session: ServerSession,
   asked: {
     readonly name: string;
+    /** The text hits of the name. */
+    readonly lines: ReadonlyMap<string, TextHit>;
     readonly found: readonly ServerPlace[];
     readonly askAll: () => Promise<ServerPlace[]>;
   },
 ): Promise<readonly ServerPlace[]> {
+  const { projectFiles } = session.language;
+  const projects = projectFiles.length === 0 ? [] : await inquiry.named(projectFiles);
+  // The server knows all of a single project, and of a language without projects.
+  const isOne = projectFiles.length === 0 || (projects.length === 1 && !projects[0]?.includes('/'));
+  if (isOne) return asked.found;
   const known = new Set([asked.name]);
   let { found } = asked;
   for (let i = 0; i < MOST_ROUNDS; i++) {
-    const others = (await otherNames(inquiry, found)).filter((other) => !known.has(other));
+    const others = (await otherNames(inquiry, found, asked.lines)).filter((other) => !known.has(other));
     if (others.length === 0) return found;
     for (const other of others) known.add(other);
     const looks = await Promise.all(others.map((other) => inquiry.look(other)));
@@ -105,9 +112,14 @@ async function underOtherNames(
   return found;
 }
 
-async function otherNames(inquiry: Inquiry, found: readonly ServerPlace[]): Promise<string[]> {
+async function otherNames(
+  inquiry: Inquiry,
+  found: readonly ServerPlace[],
+  lines: ReadonlyMap<string, TextHit>,
+): Promise<string[]> {
   const names = await inBatches(inside(found), 64, async ({ path, line, column }) => {
-    const text = await inquiry.lineAt(path, line);
+    const hit = lines.get(keyOf({ path, line, column }));
+    const text = hit?.text ?? (await inquiry.lineAt(path, line));
     const word = /^[\p{L}\p{N}_$]+/u.exec(text.slice(column - 1))?.[0] ?? '';
     const isDefault = word === 'default' || /\bexport\s+default\b|\bmodule\.exports\s*=/.test(text);
     return isDefault ? { word: '', path } : { word, path: null };

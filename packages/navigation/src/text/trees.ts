@@ -48,8 +48,8 @@ export class Trees {
     return this.#at(root).look(options);
   }
 
-  named(root: string, names: readonly string[]): string[] {
-    return this.#at(root).named(names);
+  named(root: string, names: readonly string[], again = false): string[] {
+    return this.#at(root).named(names, again);
   }
 
   /** Whether all files that a server might read are the same in both: what differs in others does not matter. */
@@ -82,6 +82,8 @@ export interface LookOptions {
   readonly needle: string | null;
   /** A version of an earlier look; null: nothing is known. */
   readonly since: number | null;
+  /** For the same question as the look before: the disk is not looked at anew. */
+  readonly again?: boolean;
 }
 
 class Tree {
@@ -95,16 +97,16 @@ class Tree {
     this.#root = root;
   }
 
-  look({ needle, since }: LookOptions): Look {
-    this.#scan();
+  look({ needle, since, again = false }: LookOptions): Look {
+    if (!again || this.#version === 0) this.#scan();
     const changes = since === null ? NONE : this.#changesSince(since);
     const { hits, why } = needle === null ? { hits: [], why: null } : this.#find(needleOf(needle));
     const partly = this.#whole ? why : 'the tree has more files than are looked at';
     return { version: this.#version, changes, hits, why: partly, files: this.#known.size };
   }
 
-  named(names: readonly string[]): string[] {
-    this.#scan();
+  named(names: readonly string[], again: boolean): string[] {
+    if (!again || this.#version === 0) this.#scan();
     return [...this.#known.keys()].filter((path) => names.includes(path.slice(path.lastIndexOf('/') + 1)));
   }
 
