@@ -1,4 +1,4 @@
-import { LARGEST, readInside, scanTree, type SeenFile } from './tree.ts';
+import { LARGEST, TreeReader, scanTree, type SeenFile } from './tree.ts';
 import { contentHash, hasHash, needleOf, occurrences, wordHashes, type Needle } from './words.ts';
 
 export interface TextHit {
@@ -113,14 +113,16 @@ class Tree {
   contents(endings: readonly string[]): Map<string, string | null> {
     this.#scan();
     const fitting = [...this.#known].filter(([path]) => endings.some((ending) => path.endsWith(ending)));
-    return new Map(fitting.map(([path, known]) => [path, this.#read(path, known)?.content ?? null]));
+    using reader = new TreeReader(this.#root);
+    return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)?.content ?? null]));
   }
 
   learn(): boolean {
     let left = 32;
+    using reader = new TreeReader(this.#root);
     for (const [path, known] of this.#known) {
       if (known.words !== null) continue;
-      this.#read(path, known);
+      this.#read(reader, path, known);
       if (--left === 0) return true;
     }
     return left < 32;
@@ -164,18 +166,19 @@ class Tree {
 
   #find(needle: Needle): { hits: TextHit[]; why: string | null } {
     const hits: TextHit[] = [];
+    using reader = new TreeReader(this.#root);
     for (const [path, { words, size }] of this.#known) {
       if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words.hashes, hash)))) continue;
-      const bytes = readInside(this.#root, path);
+      const bytes = reader.read(path);
       if (bytes?.includes(needle.bytes)) hits.push(...hitsIn(path, bytes, needle));
       if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
     }
     return { hits, why: null };
   }
 
-  #read(path: string, known: Known): Known['words'] {
+  #read(reader: TreeReader, path: string, known: Known): Known['words'] {
     if (known.words) return known.words;
-    const bytes = known.size > LARGEST ? null : readInside(this.#root, path);
+    const bytes = known.size > LARGEST ? null : reader.read(path);
     const empty = { hashes: new Uint32Array(), content: known.stamp };
     known.words = bytes ? { hashes: wordHashes(bytes), content: contentHash(bytes) } : empty;
     return known.words;
