@@ -26,7 +26,7 @@ export interface BriefingInput extends Pick<Assignment, 'run' | 'plan' | 'parent
 
 /** Depends on its input and on nothing else. */
 export function briefing(input: BriefingInput): string {
-  const parts = [opening(input), task(input), why(input), worktree(input), committing(input)];
+  const parts = [opening(input), task(input), why(input), worktree(input), finding(input), committing(input)];
   const rest = [messages(input), asking(input), delegating(input), reporting(input)];
   return [...parts, ...rest].filter((part) => part !== '').join('\n\n');
 }
@@ -116,6 +116,26 @@ function worktree({ worktree: place }: BriefingInput): string {
   if (place.shared)
     lines.push("- It is your parent's own worktree, not a copy: what you see there is its unfinished work.");
   lines.push(...place.notices.slice(0, MOST_NAMES).map((notice) => `- Note: ${flat(notice, 1_000)}`));
+  return lines.join('\n');
+}
+
+/** Navigation before search (NAV3), for whoever has it. */
+function finding({ worktree: place, tools }: BriefingInput): string {
+  if (!place || !tools.includes('navigate_to_symbol')) return '';
+  const lines = [
+    '## Finding your way',
+    'Ask for symbols before you search for words: navigate_to_symbol goes to a definition through the imports of the file you',
+    'are in, and tells names apart that words cannot.',
+  ];
+  if (tools.includes('find_usages'))
+    lines.push('Before you change what others use, find_usages gives every place that does.');
+  if (tools.includes('explore_module'))
+    lines.push('explore_module shows what a file offers and who imports it, before you read it.');
+  if (tools.includes('search_text'))
+    lines.push('search_text is for words: messages, comments, settings, files of other kinds.');
+  lines.push(
+    'Each answer says whether it is complete. One from text, while a server loads, can be asked for again.',
+  );
   return lines.join('\n');
 }
 

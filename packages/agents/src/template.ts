@@ -14,6 +14,8 @@ const READS = [
   'navigate_to_symbol',
   'find_usages',
   'explore_module',
+  'document_outline',
+  'type_of',
 ];
 const WRITES = ['create_file', 'edit_file', 'run_command', 'run_tests'];
 

@@ -8,6 +8,8 @@ const READING = [
   'navigate_to_symbol',
   'find_usages',
   'explore_module',
+  'document_outline',
+  'type_of',
   'load_skill',
 ] as const;
 const DELEGATING = [
@@ -73,7 +75,7 @@ const HARMLESS = new Set<string>([
   'orchestrator_*',
 ]);
 
-const NAVIGATION = ['navigate_to_symbol', 'find_usages', 'explore_module'];
+const NAVIGATION = ['navigate_to_symbol', 'find_usages', 'explore_module', 'document_outline', 'type_of'];
 const SEARCH = ['search_text', 'list_directory', ...NAVIGATION];
 const EDIT = ['create_file', 'edit_file', 'delete_file'];
 const NOTHING: string[] = [];

@@ -342,7 +342,7 @@ describe('tools', () => {
     ['edit', ['create_file', 'edit_file', 'delete_file']],
     ['Write, Bash', ['create_file', 'run_command']],
     ['execute/runTests', ['run_tests']],
-    ['search/usages', ['navigate_to_symbol', 'find_usages', 'explore_module']],
+    ['search/usages', ['navigate_to_symbol', 'find_usages', 'explore_module', 'document_outline', 'type_of']],
     ['edit/*', ['create_file', 'edit_file', 'delete_file']],
     ['WebFetch, fetch', ['web_fetch']],
     ['mcp__github__create_issue, mcp__linear', ['mcp:github/create_issue', 'mcp:linear/*']],

@@ -38,7 +38,7 @@ export const LANGUAGES: readonly Language[] = [
       tsx: 'typescriptreact',
       jsx: 'javascriptreact',
     },
-    grammar: (extension) => (/x$/.test(extension) ? 'tsx' : /ts$/.test(extension) ? 'typescript' : 'tsx'),
+    grammar: (extension) => (extension.endsWith('ts') ? 'typescript' : 'tsx'),
     projectFiles: ['tsconfig.json', 'jsconfig.json'],
     opensAll: true,
     opensAsked: false,

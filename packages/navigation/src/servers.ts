@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** How the server of a language is started and set up. */
@@ -125,13 +125,17 @@ async function located(
   const program = await findProgram(name, sources);
   if (program === null) return { missing: `the language server for ${language}, ${name}, is not there` };
   const real = await realpath(program);
+  // The folder as it is, for the sandbox mounts no links; the name as it is, for some programs go by it.
+  const folder = await realpath(dirname(program));
   // A script of Node is started with our own Node: the sandbox has it.
-  const argv = isScript(real) ? [process.execPath, real, ...args] : [program, ...args];
+  const argv = isScript(real)
+    ? [process.execPath, real, ...args]
+    : [join(folder, basename(program)), ...args];
   const home = reads.map((path) => path.replace(/^~/, homedir()));
   const existing = await Promise.all(home.map(async (path) => ((await exists(path)) ? [path] : [])));
   // What a command names by its full path it needs.
   const named = await Promise.all(args.filter((arg) => arg.startsWith('/')).map(packageFolderOf));
-  const folders = [packageFolder(real), dirname(program), ...named.flat()];
+  const folders = [packageFolder(real), folder, ...named.flat()];
   return {
     argv,
     reads: [...new Set([...folders, ...existing.flat()])],

@@ -3,13 +3,22 @@ import { dirname, join } from 'node:path';
 import type { Coverage } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { aliases, scripts } from './corpus/aliases.ts';
-import { monorepo, references } from './corpus/monorepo.ts';
+import { monorepo, otherNames, references } from './corpus/monorepo.ts';
 import { python, unserved } from './corpus/others.ts';
 import type { Question, Repository } from './corpus/question.ts';
 import { single } from './corpus/single.ts';
 import { PATIENT, Rig, at, type Tree } from './rig.ts';
 
-const ALL: readonly Repository[] = [single, monorepo, references, aliases, scripts, python, unserved];
+const ALL: readonly Repository[] = [
+  single,
+  monorepo,
+  otherNames,
+  references,
+  aliases,
+  scripts,
+  python,
+  unserved,
+];
 
 /** Only what is named: a server that happens to be on the machine would answer otherwise. */
 const manifest = createRequire(import.meta.url).resolve('basedpyright/package.json');

@@ -7,7 +7,10 @@ import { IMPATIENT, PATIENT, Rig, at, type Tree } from './rig.ts';
 import { SCRIPTED, goFiles } from './scripted.ts';
 
 async function open(settings: NavigationOptions['settings'] = {}, mode = ''): Promise<Rig> {
-  return await Rig.open({ settings: { ...settings }, sources: { path: '', configured: { go: [SCRIPTED, mode] } } });
+  return await Rig.open({
+    settings: { ...settings },
+    sources: { path: '', configured: { go: [SCRIPTED, mode] } },
+  });
 }
 
 const usesOf = async ({ ask }: Tree, symbol: string) => await ask.usages({ symbol, file: 'all.go' }, PATIENT);
@@ -18,21 +21,24 @@ describe('a server that fails', () => {
     { word: 'Hang', says: 'it did not answer' },
     { word: 'Garbage', says: 'it does not speak the protocol' },
     { word: 'Nonsense', says: 'makes no sense' },
-  ])('[NAV3.1] $word: the answer is from text with a note, the server is replaced, no other is touched', async ({ word, says }) => {
-    await using rig = await open({ hangMs: 8_000 });
-    const [tree, other] = [rig.tree('a', goFiles), rig.tree('b', goFiles)];
-    expect(await usesOf(other, 'Good')).toMatchObject({ found: 'semantic', complete: true });
-    expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'semantic' });
-    const [pid] = rig.navigation.figures.pids;
-    const failed = await usesOf(tree, word);
-    expect(failed).toMatchObject({ found: 'text', complete: false });
-    expect(failed.notes.join('\n')).toContain(says);
-    expect(at(failed.usages)).toEqual(['use.go:3']);
-    expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'semantic', complete: true });
-    expect(await usesOf(other, 'Good')).toMatchObject({ found: 'semantic' });
-    expect(rig.navigation.figures).toMatchObject({ started: 3, failed: 1, servers: 2 });
-    expect(rig.navigation.figures.pids).toContain(pid);
-  });
+  ])(
+    '[NAV3.1] $word: the answer is from text with a note, the server is replaced, no other is touched',
+    async ({ word, says }) => {
+      await using rig = await open({ hangMs: 8_000 });
+      const [tree, other] = [rig.tree('a', goFiles), rig.tree('b', goFiles)];
+      expect(await usesOf(other, 'Good')).toMatchObject({ found: 'semantic', complete: true });
+      expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'semantic' });
+      const [pid] = rig.navigation.figures.pids;
+      const failed = await usesOf(tree, word);
+      expect(failed).toMatchObject({ found: 'text', complete: false });
+      expect(failed.notes.join('\n')).toContain(says);
+      expect(at(failed.usages)).toEqual(['use.go:3']);
+      expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'semantic', complete: true });
+      expect(await usesOf(other, 'Good')).toMatchObject({ found: 'semantic' });
+      expect(rig.navigation.figures).toMatchObject({ started: 3, failed: 1, servers: 2 });
+      expect(rig.navigation.figures.pids).toContain(pid);
+    },
+  );
 
   test('[NAV3.2] one that grows without end is ended at the budget, and the question is answered from text', async () => {
     await using rig = await open({ budgetBytes: 600 * 2 ** 20, watchMs: 20, restMs: 0 });
@@ -49,7 +55,8 @@ describe('a server that fails', () => {
   test('[NAV3.3] one that fails three times in a row is left alone for a while, and every question is answered', async () => {
     await using rig = await open({}, 'dies');
     const tree = rig.tree('a', goFiles);
-    for (let i = 0; i < 5; i++) expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'text', complete: false });
+    for (let i = 0; i < 5; i++)
+      expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'text', complete: false });
     expect(rig.navigation.figures).toMatchObject({ started: 3, failed: 3, servers: 0 });
     expect((await usesOf(tree, 'Good')).notes.join('\n')).toContain('left alone');
   });
@@ -82,7 +89,9 @@ describe('a server that fails', () => {
     await using rig = await open();
     const copy = join(rig.home, 'own', 'server.mjs');
     cpSync(SCRIPTED, copy);
-    await using second = await Rig.open({ sources: { path: '', configured: { go: [process.execPath, copy] } } });
+    await using second = await Rig.open({
+      sources: { path: '', configured: { go: [process.execPath, copy] } },
+    });
     expect(await usesOf(second.tree('a', goFiles), 'Good')).toMatchObject({ found: 'semantic' });
   });
 });

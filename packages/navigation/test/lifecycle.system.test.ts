@@ -14,23 +14,26 @@ const linux = process.platform === 'linux';
 const project = { 'tsconfig.json': '{ "compilerOptions": { "strict": true }, "include": ["*.ts"] }' };
 
 describe('the end of servers', () => {
-  test.runIf(linux).for(['warn', 'off'])('[NAV3.10] they die with the daemon, also when it is killed (sandbox: %s)', async (setting) => {
-    const folder = mkdtempSync(join(tmpdir(), 'navigation-held-'));
-    const program = fileURLToPath(new URL('./holder.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--conditions=source', program, setting], {
-      env: { PATH: process.env['PATH'], HOME: folder, TMPDIR: folder },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
-    const { found, pid } = JSON.parse(line.toString()) as { found: string; pid: number };
-    expect(found).toBe('semantic');
-    const family = familyOf(pid);
-    expect(family.every(isAlive)).toBe(true);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    await until(() => !family.some(isAlive));
-    rmSync(folder, { recursive: true, force: true });
-  });
+  test.runIf(linux).for(['warn', 'off'])(
+    '[NAV3.10] they die with the daemon, also when it is killed (sandbox: %s)',
+    async (setting) => {
+      const folder = mkdtempSync(join(tmpdir(), 'navigation-held-'));
+      const program = fileURLToPath(new URL('./holder.ts', import.meta.url));
+      const child = spawn(process.execPath, ['--conditions=source', program, setting], {
+        env: { PATH: process.env['PATH'], HOME: folder, TMPDIR: folder },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const [line] = (await once(child.stdout, 'data')) as [Buffer];
+      const { found, pid } = JSON.parse(line.toString()) as { found: string; pid: number };
+      expect(found).toBe('semantic');
+      const family = familyOf(pid);
+      expect(family.every(isAlive)).toBe(true);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      await until(() => !family.some(isAlive));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  );
 
   test.runIf(linux)('[NAV3.10] none is left when navigation is disposed of', async () => {
     const rig = await Rig.open({ sources: { path: '', configured: { go: [SCRIPTED, 'deaf'] } } });
@@ -44,7 +47,11 @@ describe('the end of servers', () => {
 describe('what changes on disk', () => {
   test('[NAV3.11] edits of anybody are seen by the next question: new, changed and deleted files, open or not', async () => {
     await using rig = await Rig.open();
-    const tree = rig.tree('a', { ...project, 'a.ts': 'export const name = 1;\n', 'b.ts': "import { name } from './a';\nname;\n" });
+    const tree = rig.tree('a', {
+      ...project,
+      'a.ts': 'export const name = 1;\n',
+      'b.ts': "import { name } from './a';\nname;\n",
+    });
     const uses = async (symbol = 'name') => {
       const found = await tree.ask.usages({ symbol, file: 'a.ts' }, PATIENT);
       expect(found).toMatchObject({ found: 'semantic', complete: true });
@@ -56,7 +63,10 @@ describe('what changes on disk', () => {
     tree.write({ 'b.ts': '// nothing\n' });
     expect(await uses()).toEqual(['c.ts:1', 'c.ts:2']);
     // The file that was asked about is open in the server.
-    tree.write({ 'a.ts': '\n\nexport const renamed = 1;\n', 'c.ts': "import { renamed } from './a';\nrenamed;\n" });
+    tree.write({
+      'a.ts': '\n\nexport const renamed = 1;\n',
+      'c.ts': "import { renamed } from './a';\nrenamed;\n",
+    });
     expect(await uses('renamed')).toEqual(['c.ts:1', 'c.ts:2']);
     unlinkSync(join(tree.root, 'c.ts'));
     expect(await uses('renamed')).toEqual([]);
@@ -68,7 +78,12 @@ describe('inside the boundary', () => {
     await using rig = await Rig.open();
     const tree = rig.tree('a', { ...project, 'a.ts': 'export const secret = 1;\n' });
     rig.tree('b', { ...project, 'b.ts': 'export const secret = 2;\n' });
-    for (const file of ['../b/b.ts', join(rig.home, 'repository.worktrees/b/b.ts'), '/etc/passwd', '.git/config'])
+    for (const file of [
+      '../b/b.ts',
+      join(rig.home, 'repository.worktrees/b/b.ts'),
+      '/etc/passwd',
+      '.git/config',
+    ])
       for (const asked of [
         () => tree.ask.usages({ symbol: 'secret', file }, PATIENT),
         () => tree.ask.definitions({ symbol: 'secret', from: file }, PATIENT),
@@ -101,10 +116,20 @@ describe('inside the boundary', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const tree = rig.tree('a', { ...goFiles, 'spy.txt': secret, 'port.txt': String(port), 'pid.txt': String(process.pid) });
+    const tree = rig.tree('a', {
+      ...goFiles,
+      'spy.txt': secret,
+      'port.txt': String(port),
+      'pid.txt': String(process.pid),
+    });
     const { signature } = await tree.ask.typeOf({ symbol: 'Spy', file: 'all.go' }, PATIENT);
     server.close();
-    expect(JSON.parse(signature ?? '')).toEqual({ writes: false, reads: false, sees: false, connects: false });
+    expect(JSON.parse(signature ?? '')).toEqual({
+      writes: false,
+      reads: false,
+      sees: false,
+      connects: false,
+    });
     expect(existsSync(join(tree.root, 'written.txt'))).toBe(false);
   });
 
@@ -119,7 +144,9 @@ describe('inside the boundary', () => {
       'node_modules/evil/index.js': plugin,
       'a.ts': 'export const x = 1;\nx;\n',
     });
-    expect(await tree.ask.usages({ symbol: 'x', file: 'a.ts' }, PATIENT)).toMatchObject({ found: 'semantic' });
+    expect(await tree.ask.usages({ symbol: 'x', file: 'a.ts' }, PATIENT)).toMatchObject({
+      found: 'semantic',
+    });
     expect(existsSync(marker)).toBe(false);
   });
 });

@@ -34,7 +34,10 @@ async function setUp(settings: Partial<PoolSettings>, names: readonly string[]) 
   });
   const pool = poolWith(settings);
   const ask = async (i: number) =>
-    await pool.use(places[i]!, go, { signal, act: (session) => session.references({ path: 'all.go', line: 3, column: 6 }) });
+    await pool.use(places[i]!, go, {
+      signal,
+      act: (session) => session.references({ path: 'all.go', line: 3, column: 6 }),
+    });
   return {
     pool,
     places,
@@ -93,7 +96,10 @@ describe('one budget for all servers', () => {
     const gate = Promise.withResolvers<void>();
     const first = world.pool.use(world.places[0]!, go, { signal, act: () => gate.promise });
     const leaving = new AbortController();
-    const second = world.pool.use(world.places[1]!, go, { signal: leaving.signal, act: async () => undefined });
+    const second = world.pool.use(world.places[1]!, go, {
+      signal: leaving.signal,
+      act: async () => undefined,
+    });
     leaving.abort();
     await expect(second).rejects.toThrow('in use by others');
     gate.resolve();
@@ -123,8 +129,11 @@ describe('one server for trees that are the same', () => {
   test('[NAV3.9] who only reads shares it as long as nothing that matters differs', async () => {
     await using rig = await Rig.open(options);
     const writer = rig.tree('writer', goFiles);
-    const readers = ['one', 'two'].map((name) => rig.tree(name, { ...goFiles, 'notes.md': name }, { readOnly: true }));
-    for (const tree of [writer, ...readers]) expect(await ask(tree)).toMatchObject({ found: 'semantic', complete: true });
+    const readers = ['one', 'two'].map((name) =>
+      rig.tree(name, { ...goFiles, 'notes.md': name }, { readOnly: true }),
+    );
+    for (const tree of [writer, ...readers])
+      expect(await ask(tree)).toMatchObject({ found: 'semantic', complete: true });
     expect(rig.navigation.figures.started).toBe(1);
     writer.write({ 'more.go': 'package all\n\nfunc more() { Good() }\n' });
     expect((await ask(writer)).usages.map(({ path }) => path)).toEqual(['more.go', 'use.go']);
@@ -136,7 +145,8 @@ describe('one server for trees that are the same', () => {
 
   test('[NAV3.9] who writes has its own', async () => {
     await using rig = await Rig.open(options);
-    for (const name of ['one', 'two']) expect(await ask(rig.tree(name, goFiles))).toMatchObject({ found: 'semantic' });
+    for (const name of ['one', 'two'])
+      expect(await ask(rig.tree(name, goFiles))).toMatchObject({ found: 'semantic' });
     expect(rig.navigation.figures.started).toBe(2);
   });
 });

@@ -15,7 +15,8 @@ export function familyOf(pid: number): number[] {
       }
     });
   const family = [pid];
-  for (const member of family) family.push(...parents.filter(([, parent]) => parent === member).map(([id]) => id));
+  for (const member of family)
+    family.push(...parents.filter(([, parent]) => parent === member).map(([id]) => id));
   return family;
 }
 

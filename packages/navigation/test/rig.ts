@@ -1,15 +1,15 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ToolNavigation } from '@reveille/protocol';
+import type { Asking, ToolNavigation } from '@reveille/protocol';
 import { openDoor, openSandbox, type FileDoor, type Sandbox } from '@reveille/worktrees';
 import { Navigation, type Launch, type NavigationOptions, type Place } from '../src/index.ts';
 
 export type Files = Readonly<Record<string, string>>;
 
 /** Longer than any answer takes on a busy machine. */
-export const PATIENT = { signal: new AbortController().signal, waitMs: 300_000 };
-export const IMPATIENT = { signal: new AbortController().signal, waitMs: 0 };
+export const PATIENT: Asking = { signal: new AbortController().signal, waitMs: 300_000 };
+export const IMPATIENT: Asking = { signal: new AbortController().signal, waitMs: 0 };
 
 /** Trees in a folder of their own, and navigation in them. */
 export class Rig implements AsyncDisposable {

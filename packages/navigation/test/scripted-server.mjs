@@ -53,8 +53,10 @@ function handle({ id, method, params }) {
     send({ id, result: word === 'Partial' && count === 1 ? all.slice(0, 1) : all });
     return;
   }
-  if (method === 'textDocument/definition') return send({ id, result: places(word, `func ${word}`).slice(0, 1) });
-  if (method === 'textDocument/hover' && word === 'Spy') return spy((value) => send({ id, result: { contents: value } }));
+  if (method === 'textDocument/definition')
+    return send({ id, result: places(word, `func ${word}`).slice(0, 1) });
+  if (method === 'textDocument/hover' && word === 'Spy')
+    return spy((value) => send({ id, result: { contents: value } }));
   send({ id, result: null });
 }
 
@@ -63,8 +65,7 @@ function fault(word, id) {
   if (word === 'Hang') return true;
   if (word === 'Garbage') process.stdout.write('this is no message\r\n\r\nat all');
   if (word === 'Nonsense') send({ id, result: [{ uri: 5 }] });
-  if (word === 'Grow')
-    setInterval(() => held.push(Buffer.alloc(32 * 2 ** 20, 1)), 20);
+  if (word === 'Grow') setInterval(() => held.push(Buffer.alloc(32 * 2 ** 20, 1)), 20);
   return ['Garbage', 'Nonsense', 'Grow'].includes(word);
 }
 

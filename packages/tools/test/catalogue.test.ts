@@ -11,7 +11,7 @@ a2a_subtask_diff a2a_pull_subtask_changes a2a_discard_subtask orchestrator_save_
 orchestrator_start_plan orchestrator_pause_plan orchestrator_resume_plan orchestrator_list_workers
 orchestrator_deploy_task orchestrator_complete_task orchestrator_cancel_task orchestrator_retry_task
 orchestrator_answer read_file create_file edit_file delete_file list_directory search_text run_command run_tests
-load_skill read_more`.split(/\s+/);
+load_skill read_more navigate_to_symbol find_usages explore_module document_outline type_of`.split(/\s+/);
 
 describe('one catalogue', () => {
   test('[TOL1.1] the editor’s list is the whole catalogue, as plain JSON', () => {

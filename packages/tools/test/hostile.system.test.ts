@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toolsJson, type ListedTool } from '../src/index.ts';
 import { DirectoryWorkspace } from './directory.ts';
+import { paper } from './paper-navigation.ts';
 import { rig, type Hands, type Rig } from './rig.ts';
 
 type Schema = Record<string, unknown>;
@@ -57,7 +58,8 @@ describe('hostile inputs', () => {
     // No command is run here, whatever gets through.
     const runCommand = (): Promise<never> => Promise.reject(new Error('a command got through'));
     const still: ToolWorkspace = { files: workspace.files, testCommand: () => null, runCommand };
-    const worker = await world.worker({ workspace: still, log });
+    const { navigation } = paper();
+    const worker = await world.worker({ workspace: still, navigation, log });
     hands = { worker, chat: await world.chat({ log }) };
   });
   afterAll(async () => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import type {
   Caller,
   CallerWorld,
@@ -7,10 +8,13 @@ import type {
   Task,
   ToolFiles,
   ToolGrants,
+  ToolNavigation,
   ToolWorkspace,
 } from '@reveille/protocol';
 import { OutputShelf, type McpCaller } from '@reveille/tools';
+import type { Navigation } from '@reveille/navigation';
 import type { Boundary, FileDoor } from '@reveille/worktrees';
+import { RunLookups, navigationIn } from './caller-navigation.ts';
 import type { World } from './parts.ts';
 import type { RepositoryAgents } from './repository-agents.ts';
 
@@ -18,12 +22,15 @@ interface Rooms {
   readonly world: World;
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
+  /** Null: it is switched off. */
+  readonly navigation: Navigation | null;
 }
 
 /** What each caller has of the world when it uses tools. Made anew for every call: what was taken from it is gone at once. */
 export class CallerWorlds {
   readonly #rooms: Rooms;
   readonly #outputs = new OutputShelf();
+  readonly #lookups = new RunLookups();
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -40,11 +47,15 @@ export class CallerWorlds {
     const catalogue = agents.in(repository);
     const definition = task ? catalogue.get(task.agent.name) : undefined;
     const { orchestrator, lost } = world.exchange(caller);
+    const readOnly = definition?.readOnly ?? true;
+    const workspace = task?.repository ? this.#workspaceOf(task, readOnly) : null;
     return {
       caller,
       orchestrator,
       grants: task ? (definition ?? NOTHING) : null,
-      workspace: task?.repository ? this.#workspaceOf(task, definition?.readOnly ?? true) : null,
+      workspace,
+      navigation: task && workspace ? this.#navigationOf(task, { readOnly, files: workspace.files }) : null,
+      ...(caller.kind === 'worker' ? { lookups: this.#lookups.of(caller.run) } : {}),
       agents: {
         list: () =>
           catalogue.list().flatMap(({ definition: each, state }) => (state === 'used' ? [each] : [])),
@@ -67,6 +78,15 @@ export class CallerWorlds {
     const session = await this.#rooms.world.sessionOf(caller.session);
     const task = session?.task ? await this.#rooms.world.taskOf(session.task) : null;
     return { task, repository: session?.repository ?? null };
+  }
+
+  #navigationOf(
+    task: Task,
+    { readOnly, files }: { readonly readOnly: boolean; readonly files: ToolFiles },
+  ): ToolNavigation | null {
+    const { navigation, boundary, world } = this.#rooms;
+    const serverCopies = join(world.place.home, 'servers', 'copies');
+    return navigation && navigationIn({ navigation, boundary, serverCopies }, { task, readOnly, files });
   }
 
   #workspaceOf(task: Task, readOnly: boolean): ToolWorkspace {

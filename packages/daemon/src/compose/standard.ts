@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { Navigation } from '@reveille/navigation';
 import { mcpHttp } from '@reveille/tools';
 import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
@@ -18,7 +19,7 @@ import { Upkeep } from './upkeep.ts';
 
 interface From {
   readonly config: Config;
-  readonly configIn: LoadedConfig['in'] | undefined;
+  readonly configIn?: LoadedConfig['in'] | undefined;
   readonly place: Place;
   readonly log: Log;
   /** Where the daemon listens: agents reach it whatever else they may. */
@@ -27,12 +28,13 @@ interface From {
 
 /** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
 export async function standardParts(from: From): Promise<Parts> {
-  const { place, log } = from;
+  const { config, place, log } = from;
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
   const upkeep = new Upkeep();
   const agents = new RepositoryAgents(trust);
-  const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents });
+  const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
+  const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
@@ -57,6 +59,7 @@ export async function standardParts(from: From): Promise<Parts> {
     async close() {
       await upkeep.end();
       agents.close();
+      await navigation?.[Symbol.asyncDispose]();
       await boundary[Symbol.asyncDispose]();
     },
   };
@@ -76,6 +79,16 @@ function openBoundary({ config, configIn, place, log, url }: From, trust: Trust)
     settingsFor: (root) => settings.of(root),
     enter: (repository, sandbox) => settings.enter(repository, sandbox),
     runtimeFolder,
+    log: (message, data) => log.warn(message, data),
+  });
+}
+
+/** Servers are found on the path, in a folder of ours, and in the user's config. */
+function navigationOf({ navigation }: Config, { home }: Place, log: Log): Navigation {
+  const { memoryMb, idleMs, servers } = navigation;
+  return new Navigation({
+    settings: { budgetBytes: memoryMb * 2 ** 20, idleMs },
+    sources: { configured: servers, folders: [join(home, 'servers', 'node_modules', '.bin')] },
     log: (message, data) => log.warn(message, data),
   });
 }

@@ -1,44 +1,12 @@
 import { DEFAULTS, type Settings } from '@reveille/core';
-import { PROVIDERS } from '@reveille/executors/builtin';
 import { z } from 'zod';
+import { Acp, Backends } from './backends.ts';
+import { choice, count, group, ms, name, paths, switched, texts } from './kinds.ts';
 
 /**
  * Everything that can be set, with what holds if nobody sets it. The schema that editors complete from
  * (config.schema.json) and the names of the environment are made from this.
  */
-const count = (least: number, most: number, preset: number, means: string) =>
-  z.number().int().min(least).max(most).default(preset).describe(means);
-const ms = (preset: number, means: string, least = 0) => count(least, 86_400_000, preset, means);
-const switched = (preset: boolean, means: string) => z.boolean().default(preset).describe(means);
-const texts = (means: string) => z.array(z.string().min(1).max(4_096)).max(1_000).default([]).describe(means);
-const paths = (means: string) =>
-  z
-    .array(
-      z
-        .string()
-        .max(4_096)
-        .regex(/^(\/|~$|~\/)/, 'must be an absolute path, or begin with ~/'),
-    )
-    .max(1_000)
-    .default([])
-    .describe(means);
-const choice = <const T extends readonly [string, ...string[]]>(
-  values: T,
-  preset: T[number],
-  means: string,
-) =>
-  z
-    .enum(values)
-    .default(preset as never)
-    .describe(means);
-const group = <T extends z.ZodRawShape>(shape: T, means: string) =>
-  z
-    .strictObject(shape)
-    // Every key has a default, so an absent group is one without keys.
-    .prefault({} as never)
-    .describe(means);
-const name = (preset: string, means: string) => z.string().min(1).max(64).default(preset).describe(means);
-
 const { depth, children, health, requests } = DEFAULTS;
 
 const Engine = group(
@@ -195,102 +163,19 @@ const Sandbox = group(
   'What agents’ processes can see and touch.',
 );
 
-const variables = z
-  .record(z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable'), z.string().max(100_000))
-  .default({})
-  .describe('Variables it is given besides its own: keys, and where its model is.');
-const acpAgent = {
-  args: texts('Further arguments of its program.'),
-  env: variables,
-  hosts: texts('Hosts it must reach whatever sandbox.network says: where its model is.'),
-  reads: texts('Further paths it may read; ~/ is the home.'),
-  writes: texts('Further paths it may write, such as its login.'),
-};
-const preset = (title: string, program: string) =>
-  group(
-    {
-      program: z
-        .string()
-        .min(1)
-        .max(4_096)
-        .nullable()
-        .default(null)
-        .describe(`Where its program is; null: ${program} on the PATH.`),
-      ...acpAgent,
-    },
-    `${title}.`,
-  );
-
-const Acp = group(
+const Navigation = group(
   {
-    permissions: choice(
-      ['boundary', 'ask'],
-      'boundary',
-      'What an agent wants leave for: allowed where the sandbox holds it and asked otherwise, or always asked.',
-    ),
-    initializeMs: ms(20_000, 'How long an agent has to answer its first message.', 100),
-    codex: preset('Codex', 'codex-acp'),
-    gemini: preset('Gemini CLI', 'gemini'),
-    copilot: preset('GitHub Copilot CLI', 'copilot'),
-    opencode: preset('OpenCode', 'opencode'),
-    custom: z
-      .record(
-        z
-          .string()
-          .regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be of small letters, digits, - and _')
-          .refine(
-            (backend) =>
-              !/^(?:scripted|builtin|claude|codex|gemini|copilot|opencode|vscode|reveille)$/.test(backend),
-            'is the name of a backend that there is already',
-          ),
-        z.strictObject({
-          command: z.array(z.string().min(1).max(4_096)).min(1).max(100).describe('Program and arguments.'),
-          ...acpAgent,
-        }),
-      )
+    enabled: switched(true, 'Agents have the tools of navigation.'),
+    memoryMb: count(128, 1_000_000, 3_072, 'What all language servers of all worktrees may use together.'),
+    idleMs: ms(600_000, 'A language server that nobody asks for so long is ended.', 1_000),
+    servers: z
+      .record(z.string().max(40), z.array(z.string().min(1).max(4_096)).min(1).max(100))
       .default({})
-      .describe('Any other agent that speaks the protocol, by the name of its backend.'),
+      .describe(
+        'Commands of language servers, by language: {"python": ["basedpyright-langserver", "--stdio"]}.',
+      ),
   },
-  'Agents that speak the Agent Client Protocol.',
-);
-
-const maybe = <T extends z.ZodType>(type: T, means: string) => type.nullable().default(null).describe(means);
-const dollars = (means: string) => maybe(z.number().min(0).max(1_000_000), means);
-const Builtin = group(
-  {
-    provider: choice(PROVIDERS, 'anthropic', 'Who has the model, or whose words its endpoint speaks.'),
-    model: maybe(
-      z.string().min(1).max(200),
-      'The model, as its endpoint calls it; null: there is no such backend.',
-    ),
-    baseUrl: maybe(
-      z.url({ protocol: /^https?$/ }).max(2_000),
-      'Where the endpoint is; null: the provider’s own.',
-    ),
-    apiKeyEnv: maybe(
-      z
-        .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/, 'must be the name of a variable, not the key itself'),
-      'The variable of the daemon’s environment that holds the key; null: ANTHROPIC_API_KEY or OPENAI_API_KEY.',
-    ),
-    contextTokens: maybe(
-      z.number().int().min(1_000).max(100_000_000),
-      'What a conversation may hold before it is shortened; null: what is usual.',
-    ),
-    maxOutputTokens: maybe(
-      z.number().int().min(16).max(10_000_000),
-      'How long one answer may be; null: the endpoint decides.',
-    ),
-    price: group(
-      {
-        input: dollars('What is sent; null: costs are unknown.'),
-        output: dollars('What comes back; null: costs are unknown.'),
-        cached: dollars('What is sent and read from a cache; null: as what is sent.'),
-      },
-      'Dollars for a million tokens.',
-    ),
-  },
-  'Our own agent, on a model of yours.',
+  'Where symbols are: language servers.',
 );
 
 export const Config = z.strictObject({
@@ -299,7 +184,8 @@ export const Config = z.strictObject({
   worktrees: Worktrees,
   sandbox: Sandbox,
   acp: Acp,
-  backends: group({ builtin: Builtin, claude: preset('Claude Code', 'claude') }, 'How agents are run.'),
+  backends: Backends,
+  navigation: Navigation,
   integration: group(
     {
       onConflict: choice(

@@ -29,7 +29,8 @@ export interface Spot {
   readonly column: number;
 }
 
-const MOST_OPEN = 400;
+/** More than one question opens; those that were opened first are closed. */
+const MOST_OPEN = 600;
 
 /** The questions that are asked of one server about one tree, and what it has been told of it. */
 export class ServerSession {
@@ -58,14 +59,11 @@ export class ServerSession {
     return this.#connection.busy;
   }
 
-  get isFull(): boolean {
-    return this.#open.size >= MOST_OPEN;
-  }
-
   /** Shows it a file: it loads the project the file is in. */
   open(path: string, text: string): void {
-    if (this.#open.has(path) || this.isFull) return;
+    if (this.#open.has(path)) return;
     this.#open.set(path, 1);
+    for (const oldest of this.#open.keys()) if (this.#open.size > MOST_OPEN) this.#close(oldest);
     this.settled = false;
     this.#connection.tell('textDocument/didOpen', {
       textDocument: { uri: this.#uri(path), languageId: this.#languageId(path), version: 1, text },
@@ -142,16 +140,17 @@ export class ServerSession {
   ): Promise<void> {
     const text = await read(path);
     const uri = this.#uri(path);
-    if (text === null) {
-      this.#open.delete(path);
-      this.#connection.tell('textDocument/didClose', { textDocument: { uri } });
-      return;
-    }
+    if (text === null) return this.#close(path);
     this.#open.set(path, version + 1);
     this.#connection.tell('textDocument/didChange', {
       textDocument: { uri, version: version + 1 },
       contentChanges: [{ text }],
     });
+  }
+
+  #close(path: string): void {
+    this.#open.delete(path);
+    this.#connection.tell('textDocument/didClose', { textDocument: { uri: this.#uri(path) } });
   }
 
   #at({ path, line, column }: Spot): object {

@@ -95,7 +95,9 @@ export class ServerPool implements AsyncDisposable {
   }
 
   get figures(): PoolFigures {
-    const pids = [...this.#entries.values()].flatMap(({ connection }) => (connection ? [connection.pid] : []));
+    const pids = [...this.#entries.values()].flatMap(({ connection }) =>
+      connection ? [connection.pid] : [],
+    );
     return { servers: this.#entries.size, bytes: this.#used(), pids, ...this.#figures };
   }
 
@@ -127,6 +129,7 @@ export class ServerPool implements AsyncDisposable {
   ): Promise<T> {
     const entry =
       this.#take(keyOf(place.root, language)) ?? (await this.#enter(place, language, options.signal));
+    const wasWarm = entry.warm;
     try {
       const { session } = await entry.server;
       const answer = await options.act(session);
@@ -139,8 +142,9 @@ export class ServerPool implements AsyncDisposable {
     } finally {
       entry.users -= 1;
       entry.lastUsed = performance.now();
-      await this.#measure();
-      this.#tell();
+      const measured = this.#measure().then(() => this.#tell());
+      // What it needs is known when the next one is let in; whoever waits for an answer need not wait for that.
+      if (!wasWarm) await measured;
     }
   }
 
@@ -226,6 +230,8 @@ export class ServerPool implements AsyncDisposable {
       connection: null,
       server: this.#start(place, language, spec, (connection) => {
         entry.connection = connection;
+        // It was ended before it was there.
+        if (this.#entries.get(entry.key) !== entry) connection.close('it is not needed any more');
       }),
     };
     entry.server.catch(() => undefined);

@@ -6,8 +6,9 @@ import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
 
 /** Hits that are asked about one by one; what is beyond is said to be unchecked. */
-const MOST_CHECKS = 400;
-const MOST_PARSED = 100;
+const MOST_CHECKS = 2_000;
+/** Characters that are parsed to tell comments and strings from code. */
+const MOST_PARSED = 20_000_000;
 const SHOWN = 5;
 
 export interface CrossCheck {
@@ -93,13 +94,16 @@ async function roles(
   hits: readonly TextHit[],
   language: Language,
 ): Promise<[TextHit, string][]> {
-  const files = [...Map.groupBy(hits, ({ path }) => path)];
-  const found = await inBatches(files.slice(0, MOST_PARSED), 4, async ([path, within]) => {
-    const parsed = await inquiry.syntax.roles(path, (await inquiry.text(path)) ?? '', within);
-    return within.map((hit, i): [TextHit, string] => [hit, reasonFor(parsed?.[i], hit, language)]);
-  });
-  const beyond = files.slice(MOST_PARSED).flatMap(([, within]) => within);
-  return [...found.flat(), ...beyond.map((hit): [TextHit, string] => [hit, UNCHECKED])];
+  const reasons: [TextHit, string][] = [];
+  let chars = 0;
+  for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
+    const text = chars > MOST_PARSED ? null : ((await inquiry.text(path)) ?? '');
+    const parsed = text === null ? null : await inquiry.syntax.roles(path, text, within);
+    chars += text?.length ?? 0;
+    for (const [i, hit] of within.entries())
+      reasons.push([hit, text === null ? UNCHECKED : reasonFor(parsed?.[i], hit, language)]);
+  }
+  return reasons;
 }
 
 function reasonFor(role: string | undefined, { path }: TextHit, language: Language): string {

@@ -12,8 +12,11 @@ export interface DefinitionsAsk {
   readonly from?: string;
 }
 
-/** Files that are parsed for one name, those whose lines look like definitions first. */
-const MOST_PARSED = 200;
+/**
+ * Characters that are parsed for one name: an answer from text is wanted at once, one of a server shall be complete. Counted, not
+ * timed, so that the same question has the same answer on any machine; a second is worth some ten million.
+ */
+const MOST_PARSED = { text: 2_000_000, semantic: 50_000_000 };
 const MOST_SHOWN = 40;
 
 export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Promise<Definitions> {
@@ -106,7 +109,7 @@ async function followed(
     ...new Map(all.flat().map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values(),
   ];
   const lines = await Promise.all(
-    unique.map(({ path, line }) => (path === null ? '' : inquiry.lineAt(path, line))),
+    unique.map(async ({ path, line }) => (path === null ? '' : await inquiry.lineAt(path, line))),
   );
   const plain = unique.filter(
     ({ column }, i) => !/^(?:constructor|__init__)\b/.test(lines[i]?.slice(column - 1) ?? ''),
@@ -161,6 +164,7 @@ async function byServer(
     hits: hitsOf(look.hits, session.language),
     name,
     container,
+    most: MOST_PARSED.semantic,
   });
   const isLocal = new Set(parsed.locals.map(keyOf));
   const listed = container === null ? inside(await session.named(name)) : [];
@@ -219,18 +223,14 @@ async function inOtherLanguages(
   }: { look: Look; name: string; container: string | null; language: Language },
 ): Promise<FoundDefinition[]> {
   const hits = look.hits.filter(({ path }) => languageOf(path) !== null && languageOf(path) !== language);
-  const { found } = await parsedDefinitions(inquiry, { hits, name, container });
+  const { found } = await parsedDefinitions(inquiry, { hits, name, container, most: MOST_PARSED.text });
   return await inBatches(found.slice(0, MOST_SHOWN), 4, (place) => describe(inquiry, place, { name }));
 }
 
 /** What the parser finds; local variables only if there is nothing else. */
 async function parsedDefinitions(
   inquiry: Inquiry,
-  {
-    hits,
-    name,
-    container,
-  }: { readonly hits: readonly TextHit[]; readonly name: string; readonly container: string | null },
+  { hits, name, container, most }: NameHits,
 ): Promise<{
   readonly found: readonly Spot[];
   readonly locals: readonly Spot[];
@@ -239,26 +239,38 @@ async function parsedDefinitions(
   const files = [...Map.groupBy(hits, ({ path }) => path)].toSorted(
     ([a, x], [b, y]) => likeness(b, y) - likeness(a, x),
   );
-  const parsed = await inBatches(files.slice(0, MOST_PARSED), 4, async ([path, within]) => {
-    const all = await inquiry.syntax.definitions(path, (await inquiry.text(path)) ?? '');
-    const found =
-      all ??
-      within
-        .filter(({ text }) => looksDefined(text, name))
-        .map((hit) => ({ ...hit, name, container: null, local: false }));
-    return found
-      .filter((each) => each.name === name && (container === null || each.container === container))
-      .map((each) => ({ path, line: each.line, column: each.column, local: each.local }));
-  });
-  const all = parsed.flat();
+  const all: (Spot & { readonly local: boolean })[] = [];
+  let parsed = 0;
+  let chars = 0;
+  for (const [path, within] of files) {
+    if (chars > most) break;
+    const text = (await inquiry.text(path)) ?? '';
+    parsed += 1;
+    chars += text.length;
+    const defined = await inquiry.syntax.definitions(path, text);
+    const found = defined ?? within.filter((hit) => looksDefined(hit.text, name)).map(asDefinition);
+    for (const each of found)
+      if ((each.name ?? name) === name && (container === null || each.container === container))
+        all.push({ path, line: each.line, column: each.column, local: each.local });
+  }
   const seen = all.filter(({ local }) => !local);
-  const left = files.slice(MOST_PARSED).filter(([path, within]) => likeness(path, within) > 0).length;
+  const left = files.slice(parsed).filter(([path, within]) => likeness(path, within) > 0).length;
   return {
     found: seen.length > 0 ? seen : all,
     locals: seen.length > 0 ? all.filter(({ local }) => local) : [],
     incomplete: left > 0 ? [`${left} more files with lines that may define it were not looked into`] : [],
   };
 }
+
+interface NameHits {
+  readonly hits: readonly TextHit[];
+  readonly name: string;
+  readonly container: string | null;
+  /** Characters to parse; files whose lines look like definitions come first. */
+  readonly most: number;
+}
+
+const asDefinition = (hit: TextHit) => ({ ...hit, name: null, container: null, local: false });
 
 /** Whether lines of a file look as if they defined something; built files come last. */
 function likeness(path: string, hits: readonly TextHit[]): number {
@@ -279,7 +291,8 @@ function looksDefined(line: string, name: string): boolean {
 async function byText(inquiry: Inquiry, ask: DefinitionsAsk): Promise<Definitions> {
   const { name, container } = splitSymbol(ask.symbol);
   const { hits, why } = await inquiry.look(name);
-  const { found, incomplete } = await parsedDefinitions(inquiry, { hits, name, container });
+  const most = MOST_PARSED.text;
+  const { found, incomplete } = await parsedDefinitions(inquiry, { hits, name, container, most });
   const near = found.toSorted((a, b) => Number(b.path === ask.from) - Number(a.path === ask.from));
   const all = await inBatches(near.slice(0, MOST_SHOWN), 4, (place) => describe(inquiry, place, { name }));
   const more = found.length > MOST_SHOWN ? [`only ${MOST_SHOWN} of ${found.length} are shown`] : [];

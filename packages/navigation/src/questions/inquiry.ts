@@ -26,6 +26,8 @@ export class Inquiry {
   readonly syntax: Syntax;
   readonly #means: Means;
   readonly #texts = new Map<string, Promise<string | null>>();
+  #looked = false;
+  readonly #lines = new Map<string, Promise<readonly string[]>>();
 
   constructor(means: Means, place: Place, asking: Asking) {
     this.#means = means;
@@ -49,7 +51,9 @@ export class Inquiry {
   }
 
   async lineAt(path: string, line: number): Promise<string> {
-    return ((await this.text(path)) ?? '').split('\n')[line - 1]?.trimEnd().slice(0, 400) ?? '';
+    const known = this.#lines.get(path) ?? this.text(path).then((text) => (text ?? '').split('\n'));
+    this.#lines.set(path, known);
+    return (await known)[line - 1]?.trimEnd().slice(0, 400) ?? '';
   }
 
   async withLine<P extends { readonly path: string; readonly line: number; readonly column: number }>(
@@ -61,11 +65,18 @@ export class Inquiry {
 
   /** Where words are in the files of the tree. */
   async look(needle: string): Promise<Look> {
-    return await this.#means.scout.look(this.place.root, { needle, since: null });
+    return await this.#means.scout.look(this.place.root, { needle, since: null, again: this.#again() });
   }
 
   async named(names: readonly string[]): Promise<readonly string[]> {
-    return await this.#means.scout.named(this.place.root, names);
+    return await this.#means.scout.named(this.place.root, names, this.#again());
+  }
+
+  /** One question sees one state of the disk: it is looked at by the first that needs it. */
+  #again(): boolean {
+    const again = this.#looked;
+    this.#looked = true;
+    return again;
   }
 
   /** Tells a server what changed on disk since it was last asked, whoever changed it, and looks for words on the way. */
@@ -73,6 +84,7 @@ export class Inquiry {
     const look = await this.#means.scout.look(session.root, { needle, since: session.version });
     await session.tell(look.changes, (path) => this.#read(path));
     session.version = look.version;
+    this.#looked ||= session.root === this.place.root;
     return look;
   }
 

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path/posix';
-import type { CodeLine, ModuleExport, ModuleImport, ModuleView } from '@reveille/protocol';
-import { languageOf, type Language } from '../languages.ts';
+import type { CodeLine, ModuleExport, ModuleImport, ModuleView, Uncovered } from '@reveille/protocol';
+import { languageOf } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { ModuleSyntax, SyntaxImport } from '../syntax/modules.ts';
@@ -32,58 +32,77 @@ async function byServer(inquiry: Inquiry, session: ServerSession, path: string):
     return target?.path ?? null;
   };
   const exported = await exportsOf(inquiry, path, { follow, depth: 0, seen: new Set() });
-  const exports = await inBatches(exported.found.slice(0, MOST_EXPORTS), 8, (each) =>
-    withHover(session, each),
-  );
+  const shown = exported.found.slice(0, MOST_EXPORTS);
+  const exports = await inBatches(shown, 8, (each) => withHover(session, each));
   const imports = await inBatches(syntax.imports, 8, async (each) =>
     importOf(each, await follow(path, each)),
   );
-  const candidates = await importCandidates(inquiry, path);
-  const notLoaded = await openProjects(inquiry, session, { hits: candidates.hits, file: null });
-  const importers = await inBatches(candidates.found.slice(0, MOST_CANDIDATES), 8, async (each) => {
-    if (session.language.opensAsked) await openFile(inquiry, session, each.path);
-    const target = await follow(each.path, each.written);
-    return { ...each, target };
-  });
+  const importing = await importersOf(inquiry, session, { path, follow });
   session.settled = true;
-  const real = importers.filter(({ target }) => target === path);
+  const nobody = importing.real.length === 0 ? await usedElsewhere(session, path, exports) : [];
+  const left = exported.found.length - shown.length;
   const incomplete = [
-    ...(real.length === 0 ? await usedElsewhere(session, path, exports) : []),
-    ...notLoaded,
+    ...nobody,
     ...exported.incomplete,
-    ...(exported.found.length > MOST_EXPORTS
-      ? [`only ${MOST_EXPORTS} of ${exported.found.length} exports are shown`]
-      : []),
-    ...(candidates.found.length > MOST_CANDIDATES
-      ? [`only ${MOST_CANDIDATES} of ${candidates.found.length} possible importers were looked at`]
-      : []),
-    ...candidates.incomplete,
+    ...(left > 0 ? [`${left} more exports are not shown`] : []),
+    ...importing.incomplete,
   ];
-  const lost = importers.filter(
-    ({ target, written }) => target === null && mayBe(written, path, languageOf(path)),
-  );
   return {
     path,
     exports,
     imports,
-    importers: await lines(inquiry, real),
+    importers: await lines(inquiry, importing.real),
     found: 'semantic',
-    complete: incomplete.length === 0 && lost.length === 0,
-    notes: [
-      ...incomplete,
-      ...(lost.length > 0 ? ['some imports could not be followed; they are listed'] : []),
-    ],
-    uncovered:
-      lost.length === 0
-        ? []
-        : [
-            {
-              reason: 'an import that could not be followed',
-              count: lost.length,
-              places: (await lines(inquiry, lost)).slice(0, 5),
-            },
-          ],
+    complete: incomplete.length === 0,
+    notes: incomplete,
+    uncovered: await uncoveredOf(inquiry, importing.lost),
   };
+}
+
+interface Importing {
+  readonly real: readonly Candidate[];
+  /** They lead nowhere, and may mean the file. */
+  readonly lost: readonly Candidate[];
+  readonly incomplete: readonly string[];
+}
+
+async function importersOf(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { path, follow }: { readonly path: string; readonly follow: Walk['follow'] },
+): Promise<Importing> {
+  const candidates = await importCandidates(inquiry, path);
+  const notLoaded = await openProjects(inquiry, session, { hits: candidates.hits, file: null });
+  const looked = candidates.found.slice(0, MOST_CANDIDATES);
+  const followed = await inBatches(looked, 8, async (each) => {
+    if (session.language.opensAsked) await openFile(inquiry, session, each.path);
+    return { ...each, target: await follow(each.path, each.written) };
+  });
+  const lost = followed.filter((each) => each.target === null && mayMean(each, path));
+  const left = candidates.found.length - looked.length;
+  const incomplete = [
+    ...notLoaded,
+    ...candidates.incomplete,
+    ...(left > 0 ? [`${left} more possible importers were not looked at`] : []),
+    ...(lost.length > 0 ? ['some imports could not be followed; they are listed'] : []),
+  ];
+  return { real: followed.filter(({ target }) => target === path), lost, incomplete };
+}
+
+/** Whether an import that leads nowhere is written as one of the file would be. */
+function mayMean({ path: from, written: { specifier } }: Candidate, path: string): boolean {
+  const bare = (file: string): string =>
+    file.replace(/\.[^./]+$/, '').replace(/\/(?:index|__init__|mod)$/, '');
+  const last = bare(path).split('/').at(-1) ?? '';
+  if (!specifier.startsWith('.') || !specifier.includes('/'))
+    return bare(specifier).split(/[/.:]/).includes(last);
+  return bare(join(dirname(from), specifier)) === bare(path);
+}
+
+async function uncoveredOf(inquiry: Inquiry, lost: readonly Candidate[]): Promise<Uncovered[]> {
+  if (lost.length === 0) return [];
+  const places = (await lines(inquiry, lost)).slice(0, 5);
+  return [{ reason: 'an import that could not be followed', count: lost.length, places }];
 }
 
 /** Nobody seems to import it: if others use what it exports all the same, its importers write a name we do not know. */
@@ -98,12 +117,6 @@ async function usedElsewhere(
     ? ['others use its exports, and how they import it was not found']
     : [];
 }
-
-/** An import that leads nowhere matters only if it could mean this file. */
-const mayBe = ({ specifier }: SyntaxImport, path: string, language: Language | null): boolean =>
-  specifier.startsWith('.')
-    ? language?.name !== 'typescript'
-    : path.includes(specifier.split('/').at(-1) ?? '');
 
 async function byText(inquiry: Inquiry, path: string): Promise<ModuleView> {
   const syntax = await syntaxOf(inquiry, path);

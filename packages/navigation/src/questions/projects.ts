@@ -1,5 +1,5 @@
 import { dirname } from 'node:path/posix';
-import { isMade, type Language } from '../languages.ts';
+import { isMade } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
 import type { TextHit } from '../text/trees.ts';
 import { hitsOf, type Inquiry } from './inquiry.ts';
@@ -41,7 +41,6 @@ export async function openProjects(
     ...(loose.length > MOST_LOOSE
       ? [`only ${MOST_LOOSE} of ${loose.length} files outside of projects were loaded`]
       : []),
-    ...(session.isFull ? ['the server has as many files open as it is given'] : []),
   ];
 }
 

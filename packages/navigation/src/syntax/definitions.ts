@@ -80,11 +80,14 @@ const KINDS: Readonly<Record<string, string>> = {
   preproc_function_def: 'macro',
   shorthand_property_identifier_pattern: 'variable',
 };
-const SCOPES = new Set(['class', 'struct', 'enum', 'interface', 'trait', 'namespace', 'module', 'record']);
+const TYPES = new Set(['class', 'struct', 'enum', 'interface', 'trait', 'record', 'type']);
+const SPACES = new Set(['namespace', 'module']);
 const BODIES = /^(?:statement_block|block|body_statement|compound_statement|function_body|constructor_body)$/;
 
 interface Around {
   readonly container: string | null;
+  /** What it is in is a type: a function there is a method. */
+  readonly inType: boolean;
   readonly depth: number;
   readonly exported: boolean;
   readonly local: boolean;
@@ -102,8 +105,8 @@ export function definitionsIn(root: Node): SyntaxDefinition[] {
     for (const child of node.namedChildren) if (child) visit(child, insideOf(node, child, inner));
     if (node.type === 'enum_body') found.push(...plainMembers(node, around));
   };
-  visit(root, { container: null, depth: 0, exported: false, local: false });
-  return found;
+  visit(root, { container: null, inType: false, depth: 0, exported: false, local: false });
+  return found.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
 function nameOf(node: Node, around: Around): Node | null {
@@ -117,14 +120,14 @@ function nameOf(node: Node, around: Around): Node | null {
     return left?.type === 'identifier' && !around.local ? left : null;
   }
   const name = node.childForFieldName('name') ?? declarator(node);
-  return name && /pattern$/.test(name.type) ? null : name;
+  return name && name.type.endsWith('pattern') ? null : name;
 }
 
 /** C and its kin: the name is at the end of a chain of declarators. */
 function declarator(node: Node): Node | null {
   let at: Node | null = node.childForFieldName('declarator');
   for (let i = 0; i < 8 && at; i++) {
-    if (/identifier$/.test(at.type)) return at.childForFieldName('name') ?? at;
+    if (at.type.endsWith('identifier')) return at.childForFieldName('name') ?? at;
     at = at.childForFieldName('declarator');
   }
   return null;
@@ -133,11 +136,13 @@ function declarator(node: Node): Node | null {
 /** Rust's `impl` defines nothing itself; what is in it belongs to its type. */
 function implementing(node: Node, around: Around): Around {
   if (node.type !== 'impl_item') return around;
-  return { ...around, container: node.childForFieldName('type')?.text ?? null, depth: around.depth + 1 };
+  const container = node.childForFieldName('type')?.text ?? null;
+  return { ...around, container, inType: true, depth: around.depth + 1 };
 }
 
 const beneath = (kind: string, name: string, around: Around): Around => ({
-  container: SCOPES.has(kind) ? name : around.container,
+  container: TYPES.has(kind) || SPACES.has(kind) ? name : around.container,
+  inType: TYPES.has(kind) || (around.inType && !SPACES.has(kind)),
   depth: around.depth + 1,
   exported: false,
   local: around.local,
@@ -159,15 +164,18 @@ function plainMembers(body: Node, around: Around): SyntaxDefinition[] {
   );
 }
 
-function kindIn(kind: string, { container }: Around, node: Node): string {
-  if (kind === 'function' && container !== null && /definition|item$/.test(node.type)) return 'method';
+function kindIn(kind: string, { inType }: Around, node: Node): string {
+  if (kind === 'function' && inType) return 'method';
   if (kind === 'variable' && /function|arrow/.test(node.childForFieldName('value')?.type ?? ''))
     return 'function';
   return kind;
 }
 
 function definition(node: Node, name: Node, around: Around & { readonly kind: string }): SyntaxDefinition {
-  const { kind, container, depth, exported, local } = around;
+  const { kind, depth, exported, local } = around;
+  // Go writes the type that a method belongs to before its name.
+  const [receiver] = node.childForFieldName('receiver')?.descendantsOfType('type_identifier') ?? [];
+  const container = receiver?.text ?? around.container;
   return {
     name: name.text,
     kind,

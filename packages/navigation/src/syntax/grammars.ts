@@ -23,6 +23,8 @@ export class Grammars {
     const language = await this.#grammar(grammar);
     if (!language) return null;
     const { Parser: Parsing } = await this.#load();
+    // A large file takes tens of milliseconds: others come to their turn in between.
+    await new Promise((resolve) => setImmediate(resolve));
     const parser: Parser = new Parsing();
     try {
       parser.setLanguage(language);

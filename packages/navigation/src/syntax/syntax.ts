@@ -11,12 +11,26 @@ export interface Spot {
   readonly column: number;
 }
 
+interface Known {
+  readonly extension: string;
+  readonly definitions: readonly SyntaxDefinition[] | null;
+}
+const MOST_KNOWN = 50;
+
 /** What can be known of one file without its project. Null where there is no grammar for it. */
 export class Syntax {
   readonly #grammars = new Grammars();
+  /** Of the files that were asked about last: many questions are about the same ones. */
+  readonly #known = new Map<string, Known>();
 
   async definitions(path: string, text: string): Promise<readonly SyntaxDefinition[] | null> {
-    return await this.#parse(path, text, definitionsIn);
+    const extension = extensionOf(path);
+    const known = this.#known.get(text);
+    if (known?.extension === extension) return known.definitions;
+    const definitions = await this.#parse(path, text, definitionsIn);
+    this.#known.set(text, { extension, definitions });
+    for (const oldest of this.#known.keys()) if (this.#known.size > MOST_KNOWN) this.#known.delete(oldest);
+    return definitions;
   }
 
   async module(path: string, text: string): Promise<ModuleSyntax | null> {

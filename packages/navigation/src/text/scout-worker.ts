@@ -4,7 +4,12 @@ import { Trees, type LookOptions } from './trees.ts';
 /** What the thread is asked. Imports nothing of other packages, so that it starts fast. */
 export type Request = { readonly id: number } & (
   | { readonly kind: 'look'; readonly root: string; readonly options: LookOptions }
-  | { readonly kind: 'named'; readonly root: string; readonly names: readonly string[] }
+  | {
+      readonly kind: 'named';
+      readonly root: string;
+      readonly names: readonly string[];
+      readonly again: boolean;
+    }
   | {
       readonly kind: 'same';
       readonly root: string;
@@ -28,7 +33,7 @@ parentPort?.on('message', (request: Request) => {
 
 function answer(request: Request): unknown {
   if (request.kind === 'look') return trees.look(request.root, request.options);
-  if (request.kind === 'named') return trees.named(request.root, request.names);
+  if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
   if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
   return trees.forget(request.root);
 }

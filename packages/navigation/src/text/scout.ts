@@ -24,8 +24,8 @@ export class Scout implements AsyncDisposable {
   }
 
   /** The files of these names, anywhere in the tree. */
-  async named(root: string, names: readonly string[]): Promise<readonly string[]> {
-    return (await this.#ask({ kind: 'named', root, names })) as string[];
+  async named(root: string, names: readonly string[], again: boolean): Promise<readonly string[]> {
+    return (await this.#ask({ kind: 'named', root, names, again })) as string[];
   }
 
   async same(root: string, other: string, endings: readonly string[]): Promise<boolean> {

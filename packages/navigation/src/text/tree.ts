@@ -72,32 +72,60 @@ const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOL
 const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * The bytes of a file, or null if it is no text or not there. Every folder on the way is held by descriptor, so that no
- * link leads out of the tree, also when one is put there meanwhile (BND1). Where the system cannot do that, by path.
+ * Reads files of a tree. Every folder on the way is held by descriptor, so that no link leads out of the tree, also when one is put
+ * there meanwhile (BND1). Where the system cannot do that, by path. The last folder stays open for the next file.
  */
-export function readInside(root: string, path: string): Buffer | null {
-  const open: number[] = [];
-  const keep = (fd: number): number => {
-    open.push(fd);
-    return fd;
-  };
-  try {
-    const names = path.split('/');
-    const leaf = names.pop() ?? '';
-    let at = root;
-    if (process.platform === 'linux') {
-      let fd = keep(openSync(root, DIRECTORY));
-      for (const name of names) fd = keep(openSync(`/proc/self/fd/${fd}/${name}`, DIRECTORY));
-      at = `/proc/self/fd/${fd}`;
-    } else at = join(root, ...names);
-    const file = keep(openSync(`${at}/${leaf}`, FILE));
-    const stats = fstatSync(file);
-    return stats.isFile() && stats.size <= LARGEST ? readAll(file, stats.size) : null;
-  } catch {
-    return null;
-  } finally {
-    for (const fd of open) closeSync(fd);
+export class TreeReader implements Disposable {
+  readonly #root: string;
+  #folder: { readonly path: string; readonly fd: number } | null = null;
+
+  constructor(root: string) {
+    this.#root = root;
   }
+
+  /** The bytes of a file, or null if it is no text or not there. */
+  read(path: string): Buffer | null {
+    let file: number | null = null;
+    try {
+      const cut = path.lastIndexOf('/');
+      file = openSync(`${this.#at(path.slice(0, Math.max(0, cut)))}/${path.slice(cut + 1)}`, FILE);
+      const stats = fstatSync(file);
+      return stats.isFile() && stats.size <= LARGEST ? readAll(file, stats.size) : null;
+    } catch {
+      return null;
+    } finally {
+      if (file !== null) closeSync(file);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#folder) closeSync(this.#folder.fd);
+    this.#folder = null;
+  }
+
+  #at(path: string): string {
+    if (process.platform !== 'linux') return join(this.#root, path);
+    if (this.#folder?.path !== path) {
+      this[Symbol.dispose]();
+      this.#folder = { path, fd: openFolder(this.#root, path) };
+    }
+    return `/proc/self/fd/${this.#folder?.fd}`;
+  }
+}
+
+function openFolder(root: string, path: string): number {
+  let fd = openSync(root, DIRECTORY);
+  for (const name of path.split('/').filter((each) => each !== '')) {
+    try {
+      const next = openSync(`/proc/self/fd/${fd}/${name}`, DIRECTORY);
+      closeSync(fd);
+      fd = next;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+  return fd;
 }
 
 function readAll(fd: number, size: number): Buffer | null {

@@ -1,4 +1,4 @@
-import { LARGEST, readInside, scanTree, type SeenFile } from './tree.ts';
+import { LARGEST, TreeReader, scanTree, type SeenFile } from './tree.ts';
 import { contentHash, hasHash, needleOf, occurrences, wordHashes, type Needle } from './words.ts';
 
 export interface TextHit {
@@ -48,8 +48,8 @@ export class Trees {
     return this.#at(root).look(options);
   }
 
-  named(root: string, names: readonly string[]): string[] {
-    return this.#at(root).named(names);
+  named(root: string, names: readonly string[], again = false): string[] {
+    return this.#at(root).named(names, again);
   }
 
   /** Whether all files that a server might read are the same in both: what differs in others does not matter. */
@@ -82,6 +82,8 @@ export interface LookOptions {
   readonly needle: string | null;
   /** A version of an earlier look; null: nothing is known. */
   readonly since: number | null;
+  /** For the same question as the look before: the disk is not looked at anew. */
+  readonly again?: boolean;
 }
 
 class Tree {
@@ -95,30 +97,32 @@ class Tree {
     this.#root = root;
   }
 
-  look({ needle, since }: LookOptions): Look {
-    this.#scan();
+  look({ needle, since, again = false }: LookOptions): Look {
+    if (!again || this.#version === 0) this.#scan();
     const changes = since === null ? NONE : this.#changesSince(since);
     const { hits, why } = needle === null ? { hits: [], why: null } : this.#find(needleOf(needle));
     const partly = this.#whole ? why : 'the tree has more files than are looked at';
     return { version: this.#version, changes, hits, why: partly, files: this.#known.size };
   }
 
-  named(names: readonly string[]): string[] {
-    this.#scan();
+  named(names: readonly string[], again: boolean): string[] {
+    if (!again || this.#version === 0) this.#scan();
     return [...this.#known.keys()].filter((path) => names.includes(path.slice(path.lastIndexOf('/') + 1)));
   }
 
   contents(endings: readonly string[]): Map<string, string | null> {
     this.#scan();
     const fitting = [...this.#known].filter(([path]) => endings.some((ending) => path.endsWith(ending)));
-    return new Map(fitting.map(([path, known]) => [path, this.#read(path, known)?.content ?? null]));
+    using reader = new TreeReader(this.#root);
+    return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)?.content ?? null]));
   }
 
   learn(): boolean {
     let left = 32;
+    using reader = new TreeReader(this.#root);
     for (const [path, known] of this.#known) {
       if (known.words !== null) continue;
-      this.#read(path, known);
+      this.#read(reader, path, known);
       if (--left === 0) return true;
     }
     return left < 32;
@@ -162,18 +166,19 @@ class Tree {
 
   #find(needle: Needle): { hits: TextHit[]; why: string | null } {
     const hits: TextHit[] = [];
+    using reader = new TreeReader(this.#root);
     for (const [path, { words, size }] of this.#known) {
       if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words.hashes, hash)))) continue;
-      const bytes = readInside(this.#root, path);
+      const bytes = reader.read(path);
       if (bytes?.includes(needle.bytes)) hits.push(...hitsIn(path, bytes, needle));
       if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
     }
     return { hits, why: null };
   }
 
-  #read(path: string, known: Known): Known['words'] {
+  #read(reader: TreeReader, path: string, known: Known): Known['words'] {
     if (known.words) return known.words;
-    const bytes = known.size > LARGEST ? null : readInside(this.#root, path);
+    const bytes = known.size > LARGEST ? null : reader.read(path);
     const empty = { hashes: new Uint32Array(), content: known.stamp };
     known.words = bytes ? { hashes: wordHashes(bytes), content: contentHash(bytes) } : empty;
     return known.words;

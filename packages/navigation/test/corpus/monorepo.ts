@@ -77,6 +77,53 @@ export const monorepo: Repository = {
   ],
 };
 
+/** What one package exports as its default, or under another name, the others use under names of their own only. */
+export const otherNames: Repository = {
+  name: 'a monorepo that uses other names',
+  files: {
+    'package.json': '{ "name": "made", "private": true }',
+    'packages/lib/tsconfig.json': config(),
+    'packages/lib/package.json': '{ "name": "@made/lib", "type": "module" }',
+    'packages/lib/src/parse.ts': lines(
+      'export default function parseText(text: string): number {',
+      '  return text.length;',
+      '}',
+      'export const hidden = 1;',
+    ),
+    'packages/lib/src/all.ts': lines("export { hidden as shown } from './parse.ts';"),
+    'packages/a/tsconfig.json': config(),
+    'packages/a/package.json': '{ "name": "@made/a", "type": "module" }',
+    'packages/a/src/main.ts': lines("import read from '../../lib/src/parse.ts';", "read('x');"),
+    'packages/b/tsconfig.json': config(),
+    'packages/b/package.json': '{ "name": "@made/b", "type": "module" }',
+    'packages/b/src/main.ts': lines(
+      "import { shown } from '../../lib/src/all.ts';",
+      'export const b = shown + 1;',
+    ),
+  },
+  questions: [
+    {
+      ask: 'usages',
+      symbol: 'parseText',
+      file: 'packages/lib/src/parse.ts',
+      is: ['packages/a/src/main.ts:1', 'packages/a/src/main.ts:2'],
+    },
+    {
+      ask: 'usages',
+      symbol: 'hidden',
+      file: 'packages/lib/src/parse.ts',
+      is: [
+        'packages/b/src/main.ts:1',
+        'packages/b/src/main.ts:2',
+        'packages/lib/src/all.ts:1',
+        'packages/lib/src/all.ts:1',
+      ],
+    },
+    { ask: 'define', symbol: 'read', from: 'packages/a/src/main.ts', is: ['packages/lib/src/parse.ts:1'] },
+    { ask: 'define', symbol: 'shown', from: 'packages/b/src/main.ts', is: ['packages/lib/src/parse.ts:4'] },
+  ],
+};
+
 /** A solution: a root that only refers to its projects. */
 export const references: Repository = {
   name: 'project references',

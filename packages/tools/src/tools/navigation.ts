@@ -9,7 +9,10 @@ const symbolName = z
   .string()
   .min(1)
   .max(300)
-  .regex(/^[\p{L}\p{N}_$.#:]+$/u, 'must be one name, such as parse, or Parser.parse for a member')
+  .refine(
+    (name) => /^[\p{L}\p{N}_$.#:]+$/u.test(name),
+    'must be one name, such as parse, or Parser.parse for a member',
+  )
   .describe('The name alone, or Container.name for a member.');
 const waitMs = z
   .int()
@@ -281,7 +284,14 @@ export const documentOutline = defineTool({
       world,
       await navigationOf(world).outline({ path: input.path }, asking(world, input.waitMs)),
     );
-    const entries = found.entries.map(({ path: _, ...entry }) => entry);
+    const entries = found.entries.map(({ name, kind, line, column, endLine, depth }) => ({
+      name,
+      kind,
+      line,
+      column,
+      endLine,
+      depth,
+    }));
     const lines = entries.map(
       ({ name, kind, line, endLine, depth }) => `${'  '.repeat(depth)}${line}-${endLine}  ${kind} ${name}`,
     );

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, rename, rm } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { Navigation, type Launch, type Place } from '@reveille/navigation';
+import {
+  isReveilleError,
+  type LookupCounts,
+  type Task,
+  type ToolFiles,
+  type ToolLookups,
+  type ToolNavigation,
+} from '@reveille/protocol';
+import type { Boundary, Confinement } from '@reveille/worktrees';
+
+type KnownCheckout = Awaited<ReturnType<Boundary['checkoutOf']>>;
+
+/** Navigation in the worktree of a task. The worktree is looked up when something is asked: not every call asks. */
+export function navigationIn(
+  rooms: { readonly navigation: Navigation; readonly boundary: Boundary; readonly serverCopies: string },
+  asked: { readonly task: Task; readonly readOnly: boolean; readonly files: ToolFiles },
+): ToolNavigation {
+  const { navigation, boundary, serverCopies } = rooms;
+  const open = async (): Promise<ToolNavigation> => {
+    const checkout = await boundary.checkoutOf(asked.task);
+    const place: Place = {
+      root: checkout.path,
+      repository: checkout.repository.root,
+      readOnly: asked.readOnly,
+      files: asked.files,
+      launch: launchIn(boundary, checkout, serverCopies),
+    };
+    return navigation.in(place);
+  };
+  return {
+    definitions: async (ask, asking) => await (await open()).definitions(ask, asking),
+    usages: async (ask, asking) => await (await open()).usages(ask, asking),
+    module: async (ask, asking) => await (await open()).module(ask, asking),
+    outline: async (ask, asking) => await (await open()).outline(ask, asking),
+    typeOf: async (ask, asking) => await (await open()).typeOf(ask, asking),
+  };
+}
+
+/** A language server reads the tree, writes nothing, and has no network: less than the agent it answers. */
+function launchIn(boundary: Boundary, checkout: KnownCheckout, serverCopies: string): Launch {
+  const { sandbox } = boundary;
+  return async (command, { reads, env }) => {
+    const {
+      tmp: _,
+      loopback: __,
+      writes: ___,
+      ...confined
+    } = boundary.confine(checkout, { env, write: false });
+    const shown = await uncovered({ command, reads }, checkout, serverCopies);
+    const confinement: Confinement = { ...confined, reads: [...(confined.reads ?? []), ...shown.reads] };
+    const wrap = async (network: Confinement['network']) =>
+      await sandbox.wrap(shown.command, { ...confinement, network });
+    const wrapped = await wrap({ kind: 'off' }).catch(async (error: unknown) => {
+      // Where a network cannot be taken away, agents have it too, or nothing is started at all.
+      if (isReveilleError(error, 'sandbox_missing') && confined.network.kind === 'on')
+        return await wrap(confined.network);
+      throw error;
+    });
+    return { ...wrapped, seesUs: sandbox.kind !== 'bubblewrap' };
+  };
+}
+
+interface Shown {
+  readonly command: readonly string[];
+  readonly reads: readonly string[];
+}
+
+/**
+ * The repository is hidden from whatever runs in a worktree. A server that is installed in it (as ours is, when Reveille works
+ * on itself) is copied to our own folder, and started from there.
+ */
+async function uncovered(
+  { command, reads }: Shown,
+  { repository }: KnownCheckout,
+  copies: string,
+): Promise<Shown> {
+  const isHidden = (path: string): boolean =>
+    [repository.root, repository.home].some(
+      (folder) => path === folder || path.startsWith(`${folder}${sep}`),
+    );
+  const moved = new Map<string, string>();
+  for (const folder of reads.filter(isHidden)) moved.set(folder, await copied(folder, copies));
+  const at = (path: string): string => {
+    const [from, to] = [...moved].find(
+      ([folder]) => path === folder || path.startsWith(`${folder}${sep}`),
+    ) ?? ['', ''];
+    return from === '' ? path : `${to}${path.slice(from.length)}`;
+  };
+  return { command: command.map(at), reads: reads.map(at) };
+}
+
+async function copied(folder: string, copies: string): Promise<string> {
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16);
+  const target = join(copies, name);
+  await mkdir(copies, { recursive: true, mode: 0o700 });
+  const making = `${target}.${process.pid}.${performance.now()}`;
+  await cp(folder, making, { recursive: true, preserveTimestamps: true, dereference: true });
+  await rm(target, { recursive: true, force: true });
+  await rename(making, target);
+  return target;
+}
+
+const MOST_RUNS = 1_000;
+
+/** How each run looked things up, as long as the daemon lives. */
+export class RunLookups {
+  readonly #counts = new Map<string, LookupCounts>();
+
+  of(run: string): ToolLookups {
+    return {
+      add: (kind) => {
+        const counts = this.#at(run);
+        this.#counts.delete(run);
+        this.#counts.set(run, { ...counts, [kind]: counts[kind] + 1 });
+        for (const oldest of this.#counts.keys())
+          if (this.#counts.size > MOST_RUNS) this.#counts.delete(oldest);
+      },
+      counts: () => this.#at(run),
+    };
+  }
+
+  #at(run: string): LookupCounts {
+    return this.#counts.get(run) ?? { navigation: 0, fromText: 0, search: 0 };
+  }
+}

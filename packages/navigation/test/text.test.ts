@@ -1,0 +1,109 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Trees } from '../src/text/trees.ts';
+
+function tree(files: Readonly<Record<string, string | Buffer>>) {
+  const root = mkdtempSync(join(tmpdir(), 'navigation-text-'));
+  const write = (more: Readonly<Record<string, string | Buffer>>): void => {
+    for (const [path, text] of Object.entries(more)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+  };
+  write(files);
+  return { root, write, [Symbol.dispose]: () => rmSync(root, { recursive: true }) };
+}
+
+const where = (trees: Trees, root: string, needle: string): string[] =>
+  trees
+    .look(root, { needle, since: null })
+    .hits.map(({ path, line, column }) => `${path}:${line}:${column}`)
+    .toSorted();
+
+describe('text search beneath', () => {
+  test.for([false, true])(
+    '[NAV1.11] words are found as words, with columns that count as editors do (read before: %s)',
+    (learned) => {
+      using made = tree({
+        'a.ts': 'add(adder, add);\n// 🎉 add\nadd2 _add $add add',
+        'b/c.md': 'to add, or not\r\nadd',
+        'crlf.txt': 'x\r\nadd\r\n',
+        'umlaut.txt': 'addö öadd add',
+      });
+      const trees = new Trees();
+      trees.look(made.root, { needle: null, since: null });
+      while (learned && trees.learn());
+      expect(where(trees, made.root, 'add')).toEqual([
+        'a.ts:1:1',
+        'a.ts:1:12',
+        'a.ts:2:7',
+        'a.ts:3:16',
+        'b/c.md:1:4',
+        'b/c.md:2:1',
+        'crlf.txt:2:1',
+        'umlaut.txt:1:11',
+      ]);
+      expect(where(trees, made.root, 'missing')).toEqual([]);
+      expect(where(trees, made.root, 'adder, add')).toEqual(['a.ts:1:5']);
+    },
+  );
+
+  test('[NAV1.11] made folders, binary and very large files are left out, and no link is followed', () => {
+    using outside = tree({ 'secret.txt': 'needle' });
+    using made = tree({
+      'node_modules/x/index.js': 'needle',
+      '.git/config': 'needle',
+      'binary.dat': Buffer.from('needle\0'),
+      'large.txt': `${'x '.repeat(2_000_000)}needle`,
+      'seen.txt': 'needle',
+    });
+    symlinkSync(outside.root, join(made.root, 'folder'));
+    symlinkSync(join(outside.root, 'secret.txt'), join(made.root, 'file.txt'));
+    const trees = new Trees();
+    expect(where(trees, made.root, 'needle')).toEqual(['seen.txt:1:1']);
+    while (trees.learn());
+    expect(where(trees, made.root, 'needle')).toEqual(['seen.txt:1:1']);
+  });
+
+  test('[NAV1.11] a folder that becomes a link between the look and the read leads nowhere', () => {
+    using outside = tree({ 'secret.txt': 'needle' });
+    using made = tree({ 'folder/secret.txt': 'nothing' });
+    const trees = new Trees();
+    trees.look(made.root, { needle: null, since: null });
+    rmSync(join(made.root, 'folder'), { recursive: true });
+    symlinkSync(outside.root, join(made.root, 'folder'));
+    // It is known as a file of the tree, and is read now.
+    while (trees.learn());
+    expect(where(trees, made.root, 'needle')).toEqual([]);
+  });
+
+  test('[NAV1.11] it tells what changed since a version: new, changed and deleted files', () => {
+    using made = tree({ 'a.txt': 'one', 'b.txt': 'two' });
+    const trees = new Trees();
+    const first = trees.look(made.root, { needle: null, since: null });
+    expect(first.changes).toEqual({ created: [], changed: [], deleted: [] });
+    expect(trees.look(made.root, { needle: null, since: first.version }).version).toBe(first.version);
+    made.write({ 'a.txt': 'changed', 'c.txt': 'new' });
+    unlinkSync(join(made.root, 'b.txt'));
+    const second = trees.look(made.root, { needle: 'changed', since: first.version });
+    expect(second.changes).toEqual({ created: ['c.txt'], changed: ['a.txt'], deleted: ['b.txt'] });
+    expect(second.hits.length).toBe(1);
+    expect(trees.look(made.root, { needle: null, since: second.version }).changes).toEqual({
+      created: [],
+      changed: [],
+      deleted: [],
+    });
+  });
+
+  test('[NAV3.9] two trees are the same if all files that matter are', () => {
+    using one = tree({ 'a.ts': 'x', 'notes.md': '1' });
+    using other = tree({ 'a.ts': 'x', 'notes.md': '2' });
+    const trees = new Trees();
+    expect(trees.same(one.root, other.root, ['.ts'])).toBe(true);
+    expect(trees.same(one.root, other.root, ['.ts', '.md'])).toBe(false);
+    other.write({ 'b.ts': '' });
+    expect(trees.same(one.root, other.root, ['.ts'])).toBe(false);
+  });
+});
