@@ -132,6 +132,38 @@ async function freePort(): Promise<number> {
 }
 
 describe('answers', () => {
+  test('[EXE1.63] after its report was accepted the model is not asked any more', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({ steps: [report('done')] });
+    await stand.ended(task);
+    await until(() => stand.eventsOf(task).at(-1)?.type === 'exited');
+    expect(server().requests).toHaveLength(1);
+  });
+
+  test('[EXE1.63] mail that comes with the last words of a turn is read in it', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const child = stand.backend.prompt({ steps: [{ hold: 'child', ...report('the child says 42') }] });
+    const task = await chat.spawn({
+      steps: [
+        { call: 'a2a_spawn_subtask', input: { prompt: child, blocking: false } },
+        { hold: 'gate', say: 'I rest.' },
+        { say: 'Nothing was heard.', until: 'the child says 42' },
+        report('heard it in the same turn'),
+      ],
+    });
+    await until(() => server().held('gate') === 1);
+    server().release('child');
+    const [session] = sessions(stand);
+    await until(() => readFileSync(session!, 'utf8').includes('"kind":"steered"'));
+    server().release('gate');
+    expect((await stand.ended(task)).output).toBe('heard it in the same turn');
+    expect((await stand.view(task)).run?.turns).toBe(1);
+  });
+
   test('[EXE1.63] one that was cut goes on; thoughts are told; an empty one ends the turn', async () => {
     const { stand, server } = await open();
     await using _ = stand;
