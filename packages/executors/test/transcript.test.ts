@@ -11,8 +11,9 @@ const Act = fc.oneof(
   { weight: 3, arbitrary: fc.constant('words' as const) },
   { weight: 4, arbitrary: fc.constant('call' as const) },
   { weight: 3, arbitrary: fc.constant('steer' as const) },
+  { weight: 3, arbitrary: fc.constant('mail while it answers' as const) },
   { weight: 1, arbitrary: fc.constant('shorten' as const) },
-  { weight: 1, arbitrary: fc.constant('interrupt' as const) },
+  { weight: 2, arbitrary: fc.constant('interrupt' as const) },
   { weight: 1, arbitrary: fc.constant('killed in a call' as const) },
 );
 type Act = typeof Act extends fc.Arbitrary<infer T> ? T : never;
@@ -39,7 +40,9 @@ class Session {
     // It had taken its mail and was waiting for an answer.
     if (act === 'interrupt') return this.begin();
     if (act === 'shorten') return transcript.shorten([{ role: 'user', content: `short ${n}` }]);
-    if (act === 'words') return transcript.answer({ role: 'assistant', content: `words ${n}` });
+    if (act === 'mail while it answers') await this.do('steer');
+    if (act === 'words' || act === 'mail while it answers')
+      return transcript.answer({ role: 'assistant', content: `words ${n}` });
     const call = { type: 'tool-call' as const, toolCallId: `c${n}`, toolName: 't', input: {} };
     await transcript.answer({ role: 'assistant', content: [call] });
     if (act === 'killed in a call') return this.begin();
@@ -91,7 +94,7 @@ test('[EXE1.68] whoever comes back has the conversation that was, wherever it wa
       ]);
       await Promise.all([session.transcript.close(), back.close()]);
     }),
-    { numRuns: 40 },
+    { numRuns: 40, examples: [[['steer', 'interrupt', 'mail while it answers']]] },
   );
   rmSync(folder, { recursive: true });
 });
