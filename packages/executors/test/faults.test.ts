@@ -16,12 +16,8 @@ const endpoint: Endpoint = {
   price: null,
 };
 
-const refused = (statusCode: number, message = 'no', also: object = {}): object => ({
-  ...new Error(message),
-  message,
-  statusCode,
-  ...also,
-});
+const refused = (statusCode: number, message = 'no', also: object = {}): Error =>
+  Object.assign(new Error(message), { statusCode, ...also });
 
 test.for([
   [401, 'no', 'auth', false],
