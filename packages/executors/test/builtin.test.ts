@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Clock } from '@reveille/core';
 import type { ModelServer } from '@reveille/model-server';
@@ -89,6 +90,19 @@ describe('faults', () => {
     const nonsense = await wrong({ baseUrl: 'nowhere' });
     expect(nonsense.message).toMatch(/no URL.*backends\.builtin\.baseUrl/);
   });
+
+  test.for(['anthropic', 'openai-compatible'] as const)(
+    '[EXE1.62] an address where something else answers says so: %s',
+    async (provider) => {
+      const page = createHttpServer((_, response) => response.end('<html>Welcome</html>'));
+      await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
+      const { port } = page.address() as AddressInfo;
+      const { message } = await wrong({ provider, baseUrl: `http://127.0.0.1:${port}/v1` });
+      expect(message).toMatch(/does not speak like .*backends\.builtin\.baseUrl/);
+      page.closeAllConnections();
+      await new Promise((resolve) => page.close(resolve));
+    },
+  );
 
   test('[EXE1.62] an address that answered before and does not now is waited for', async () => {
     const { stand, server } = await open({ clock: quickClock(), retryWithinMs: 1_000 });
