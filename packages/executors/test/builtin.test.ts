@@ -1,19 +1,14 @@
-import { appendFileSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { Clock } from '@reveille/core';
-import type { ModelServer, ModelStep } from '@reveille/model-server';
+import type { ModelServer } from '@reveille/model-server';
 import { describe, expect, test } from 'vitest';
-import { forgetSessions, type BuiltinOptions } from '../src/builtin/index.ts';
+import type { BuiltinOptions } from '../src/builtin/index.ts';
 import { together } from '../src/builtin/tools.ts';
 import { builtinBackend } from './backends.ts';
+import { look, open, report, sessions, type Options } from './builtin-rig.ts';
 import { Stand, realClock, until } from './stand.ts';
-
-const report = (output: string): ModelStep => ({
-  call: 'a2a_subtask_complete',
-  input: { status: 'success', output },
-});
-const look: ModelStep = { call: 'list_directory', input: { path: '.' } };
 
 /** Time is what was waited for, and waiting is short: a busy machine makes nothing late. What should never end takes its time. */
 function quickClock(): Clock {
@@ -27,16 +22,6 @@ function quickClock(): Clock {
         fire();
       }),
   };
-}
-
-interface Options extends Omit<Partial<BuiltinOptions>, 'endpoint'> {
-  readonly endpoint?: Partial<BuiltinOptions['endpoint']>;
-}
-
-async function open(options: Options = {}): Promise<{ stand: Stand; server: () => ModelServer }> {
-  let server: ModelServer | null = null;
-  const backend = builtinBackend('anthropic', { ...options, serving: (made) => (server = made) });
-  return { stand: await Stand.open(backend), server: () => server! };
 }
 
 describe('faults', () => {
@@ -106,6 +91,19 @@ describe('faults', () => {
     expect(nonsense.message).toMatch(/no URL.*backends\.builtin\.baseUrl/);
   });
 
+  test.for(['anthropic', 'openai-compatible'] as const)(
+    '[EXE1.62] an address where something else answers says so: %s',
+    async (provider) => {
+      const page = createHttpServer((_, response) => response.end('<html>Welcome</html>'));
+      await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
+      const { port } = page.address() as AddressInfo;
+      const { message } = await wrong({ provider, baseUrl: `http://127.0.0.1:${port}/v1` });
+      expect(message).toMatch(/does not speak like .*backends\.builtin\.baseUrl/);
+      page.closeAllConnections();
+      await new Promise((resolve) => page.close(resolve));
+    },
+  );
+
   test('[EXE1.62] an address that answered before and does not now is waited for', async () => {
     const { stand, server } = await open({ clock: quickClock(), retryWithinMs: 1_000 });
     await using _ = stand;
@@ -132,6 +130,38 @@ async function freePort(): Promise<number> {
 }
 
 describe('answers', () => {
+  test('[EXE1.63] after its report was accepted the model is not asked any more', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const task = await chat.spawn({ steps: [report('done')] });
+    await stand.ended(task);
+    await until(() => stand.eventsOf(task).at(-1)?.type === 'exited');
+    expect(server().requests).toHaveLength(1);
+  });
+
+  test('[EXE1.63] mail that comes with the last words of a turn is read in it', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const child = stand.backend.prompt({ steps: [{ hold: 'child', ...report('the child says 42') }] });
+    const task = await chat.spawn({
+      steps: [
+        { call: 'a2a_spawn_subtask', input: { prompt: child, blocking: false } },
+        { hold: 'gate', say: 'I rest.' },
+        { say: 'Nothing was heard.', until: 'the child says 42' },
+        report('heard it in the same turn'),
+      ],
+    });
+    await until(() => server().held('gate') === 1);
+    server().release('child');
+    const [session] = sessions(stand);
+    await until(() => readFileSync(session!, 'utf8').includes('"kind":"steered"'));
+    server().release('gate');
+    expect((await stand.ended(task)).output).toBe('heard it in the same turn');
+    expect((await stand.view(task)).run?.turns).toBe(1);
+  });
+
   test('[EXE1.63] one that was cut goes on; thoughts are told; an empty one ends the turn', async () => {
     const { stand, server } = await open();
     await using _ = stand;
@@ -266,133 +296,3 @@ describe('answers', () => {
     expect(server().requests).toHaveLength(1);
   });
 });
-
-describe('memory', () => {
-  const child = (stand: Stand): ModelStep => ({
-    call: 'a2a_spawn_subtask',
-    input: { prompt: stand.backend.prompt({ steps: [report('the child says 42')] }), blocking: false },
-  });
-
-  test.for([
-    { why: 'the model says so', step: { fail: 'context_too_long', times: 1 } as ModelStep },
-    { why: 'the tokens say so', step: { ...look, usage: { input: 1_990_000 } } as ModelStep },
-  ])('[EXE1.67] too long, it forgets neither task nor mail nor children: $why', async ({ step }) => {
-    const { stand, server } = await open({ endpoint: { contextTokens: 2_000_000 } });
-    await using _ = stand;
-    const chat = await stand.chat();
-    const task = await chat.spawn({
-      steps: [
-        child(stand),
-        { ...look, until: 'the child says 42', repeat: 2_000 },
-        { say: 'I rest.', until: 'the child says 42' },
-        step,
-        report('still here'),
-      ],
-    });
-    expect((await stand.ended(task)).output).toBe('still here');
-    const mine = server().requests.filter(({ messages }) => messages[0]?.text.includes(task));
-    const last = mine.at(-1)!.messages.map(({ text }) => text);
-    expect(last[0]).toContain('reveille-model');
-    expect(last[1]).toContain('was shortened');
-    expect(last[1]).toContain('A scripted conversation');
-    expect(last[1]).toMatch(/Your subtasks:\n- task_\w+ .*completed/);
-    expect(last.join('\n')).toMatch(/<reveille-data msg_\w+>\nthe child says 42/);
-    expect(server().requests.some(({ tools }) => tools.length === 0)).toBe(true);
-  });
-
-  test('[EXE1.67] without a summary it is told what it had called; too long all the same, it fails', async () => {
-    const { stand, server } = await open();
-    await using _ = stand;
-    const chat = await stand.chat();
-    const task = await chat.spawn({
-      toolless: true,
-      steps: [{ ...look, repeat: 3 }, { fail: 'context_too_long', times: 3 }, report('never')],
-    });
-    expect(await stand.ended(task)).toMatchObject({ status: 'failed', error: { class: 'invalid' } });
-    const words = server()
-      .requests.at(-1)!
-      .messages.map(({ text }) => text);
-    expect(words[1]).toContain('- list_directory');
-  });
-
-  test('[EXE1.68] what was being written when it was killed never happened; the rest it knows', async () => {
-    const { stand, server } = await open();
-    await using _ = stand;
-    const chat = await stand.chat();
-    const task = await chat.spawn({ steps: [look, { hold: 'gate', say: 'never' }, report('went on')] });
-    await until(() => server().held('gate') === 1);
-    const [file] = sessions(stand);
-    await stand.kill(() => appendFileSync(file!, '{"kind":"answer","message":{"role":"assist'));
-    server().release('gate');
-    expect((await stand.ended(task)).output).toBe('went on');
-    const lines = readFileSync(file!, 'utf8').trimEnd().split('\n');
-    expect(() => lines.map((line) => JSON.parse(line) as unknown)).not.toThrow();
-  });
-
-  test('[EXE1.68] mail that woke it, or came in the middle of its turn, it has once after it was killed', async () => {
-    const { stand, server } = await open();
-    await using _ = stand;
-    const chat = await stand.chat();
-    const held = (name: string): ModelStep => ({
-      call: 'a2a_spawn_subtask',
-      input: {
-        prompt: stand.backend.prompt({ steps: [{ hold: name, ...report(`${name} says so`) }] }),
-        blocking: false,
-      },
-    });
-    const task = await chat.spawn({
-      steps: [held('first'), held('second'), { say: 'I wait.' }],
-      onMail: [{ when: 'first says so', steps: [{ hold: 'gate', ...look }, report('both')] }],
-    });
-    await until(async () => (await stand.view(task)).task.state === 'waiting');
-    server().release('first');
-    await until(() => server().held('gate') === 1);
-    server().release('second');
-    const mine = stand.livesOf(task)[0]!.spec.run;
-    const session = sessions(stand).find((file) => file.includes(mine))!;
-    await until(() => readFileSync(session, 'utf8').includes('"kind":"steered"'));
-    await stand.kill();
-    server().release('gate');
-    expect((await stand.ended(task)).output).toBe('both');
-    const last = server().requests.findLast(({ messages }) => messages[0]?.text.includes(task))!;
-    const heard = last.messages.map(({ text }) => text).join('\n');
-    for (const words of ['first says so', 'second says so'])
-      expect(heard.split(new RegExp(`<reveille-data msg_\\w+>\\n${words}`))).toHaveLength(2);
-  });
-
-  test('[EXE1.69] one whose session is lost cannot say what it had, and is told its task again', async () => {
-    const { stand, server } = await open();
-    await using _ = stand;
-    const chat = await stand.chat();
-    const task = await chat.spawn({ steps: [look, { hold: 'gate', say: 'never' }] });
-    await until(() => server().held('gate') === 1);
-    await until(async () => (await stand.view(task)).run?.assigned === true);
-    const before = server().requests.length;
-    await stand.kill(() => sessions(stand).forEach((file) => rmSync(file)));
-    await until(() => server().requests.length > before);
-    const [first] = server().requests[before]!.messages;
-    expect(first?.text).toMatch(/is lost[\s\S]*Your task[\s\S]*reveille-model/);
-    const [, second] = stand.livesOf(task);
-    expect([...(await second!.agent.seen(['msg_x'])).values()]).toEqual(['unknown']);
-    server().release('gate');
-  });
-
-  test('[EXE1.70] sessions are the user’s alone, and forgotten when nobody used them for long', async () => {
-    const { stand } = await open();
-    await using _ = stand;
-    const chat = await stand.chat();
-    for (const n of [1, 2]) await stand.ended(await chat.spawn({ steps: [report(`${n}`)] }));
-    const [old, young] = sessions(stand);
-    expect(statSync(old!).mode & 0o077).toBe(0);
-    utimesSync(old!, 1, 1);
-    await forgetSessions(join(stand.folder, 'sessions'), 1_000_000_000);
-    expect(sessions(stand)).toEqual([young]);
-  });
-});
-
-function sessions(stand: Stand): string[] {
-  const folder = join(stand.folder, 'sessions');
-  return readdirSync(folder)
-    .sort()
-    .map((name) => join(folder, name));
-}

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { faultOf } from '../src/builtin/faults.ts';
 import type { Endpoint } from '../src/builtin/endpoint.ts';
+import { Model } from '../src/builtin/model.ts';
+import { realClock } from './stand.ts';
 import { contextOf, shownUrl, urlOf } from '../src/builtin/endpoint.ts';
 
 const endpoint: Endpoint = {
@@ -14,12 +16,8 @@ const endpoint: Endpoint = {
   price: null,
 };
 
-const refused = (statusCode: number, message = 'no', also: object = {}): object => ({
-  ...new Error(message),
-  message,
-  statusCode,
-  ...also,
-});
+const refused = (statusCode: number, message = 'no', also: object = {}): Error =>
+  Object.assign(new Error(message), { statusCode, ...also });
 
 test.for([
   [401, 'no', 'auth', false],
@@ -59,6 +57,14 @@ test('[EXE1.60] errors in the middle of a stream, broken connections and absent 
     cause: new AggregateError([Object.assign(new Error('no'), { code: 'ECONNREFUSED' })]),
   });
   expect(faultOf(absent, endpoint)).toMatchObject({ unreachable: true, transient: true });
+});
+
+test('[EXE1.62] nobody at an address is a wrong address, unless somebody was there before', () => {
+  const model = new Model({ clock: realClock, endpoint, stallMs: 1_000 });
+  const absent = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
+  expect(model.fault(absent).class).toBe('invalid');
+  expect(model.fault(refused(429)).class).toBe('rate_limit');
+  expect(model.fault(absent).class).toBe('network');
 });
 
 test('[EXE1.61] when to come back is read in every form', () => {

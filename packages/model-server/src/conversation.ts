@@ -60,3 +60,13 @@ export function joined(messages: readonly Heard[]): Heard[] {
   }
   return all;
 }
+
+/** What a vendor would refuse: calls whose results do not follow at once. Null: nothing. */
+export function unanswered(messages: readonly Heard[]): string | null {
+  for (const [at, { calls }] of messages.entries()) {
+    const results = messages.slice(at + 1, at + 1 + calls.length);
+    if (results.length < calls.length || results.some(({ role }) => role !== 'tool'))
+      return `calls were found without results right after them: ${calls.map(({ id }) => id).join(', ')}`;
+  }
+  return null;
+}

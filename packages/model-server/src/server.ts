@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Conversation, Heard } from './conversation.ts';
+import { unanswered, type Conversation, type Heard } from './conversation.ts';
 import { anthropic } from './dialects/anthropic.ts';
 import type { Dialect, Refusal } from './dialects/dialect.ts';
 import { gemini } from './dialects/gemini.ts';
@@ -131,6 +131,12 @@ class House {
     if (refused) {
       entry.answered = 'failure';
       return send(response, refused.status, refused.body);
+    }
+    // The two vendors that are known to look.
+    const wrong = /^(?:anthropic|openai-chat)$/.test(dialect.name) ? unanswered(asked.messages) : null;
+    if (wrong !== null) {
+      entry.answered = 'failure';
+      return send(response, 400, { type: 'error', error: { type: 'invalid_request_error', message: wrong } });
     }
     const stage = { dialect, asked, response, entry, signal };
     await this.#perform(this.#player.play(asked), stage);

@@ -62,3 +62,50 @@ test('[EXE9.6] nothing but loopback reaches it, and a stop ends what waits', asy
   expect((await all).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   await expect(fetch(server.url)).rejects.toThrow();
 });
+
+test('[EXE9.8] like the vendors it refuses a conversation in which the result of a call is missing', async () => {
+  await using server = await startModelServer();
+  const call = { type: 'tool_use', id: 'call_1', name: 'read_file', input: {} };
+  const result = { type: 'tool_result', tool_use_id: 'call_1', content: 'x' };
+  const said = [user('go'), { role: 'assistant', content: [call] }];
+  expect((await ask(server.url, [...said, user('and now?')])).status).toBe(400);
+  expect((await ask(server.url, [...said, user([result, { type: 'text', text: 'and now?' }])])).status).toBe(
+    200,
+  );
+  expect((await ask(server.url, [...said, user([{ type: 'text', text: 'and now?' }, result])])).status).toBe(
+    400,
+  );
+  const chat = (messages: unknown[]) =>
+    fetch(`${server.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ messages }) });
+  const calls = [{ id: 'a', function: { name: 'f' } }];
+  const missing = [user('go'), { role: 'assistant', tool_calls: calls }];
+  expect((await chat(missing)).status).toBe(400);
+  expect((await chat([...missing, { role: 'tool', tool_call_id: 'a', content: 'x' }])).status).toBe(200);
+});
+
+test('[EXE9.2] a tool of a namespace is called with it, one that takes plain text gets plain text', async () => {
+  await using server = await startModelServer();
+  const steps = [
+    { calls: [{ call: 'spawn_subtask' }, { call: 'apply_patch', input: { input: '*** Begin' } }] },
+  ];
+  const response = await fetch(`${server.url}/v1/responses`, {
+    method: 'POST',
+    body: JSON.stringify({
+      model: 'm',
+      input: withModelScript('go', { steps }),
+      tools: [
+        {
+          type: 'namespace',
+          name: 'mcp__reveille',
+          tools: [{ type: 'function', name: 'a2a_spawn_subtask' }],
+        },
+        { type: 'custom', name: 'apply_patch' },
+      ],
+    }),
+  });
+  const { output } = (await response.json()) as { output: unknown[] };
+  expect(output).toMatchObject([
+    { type: 'function_call', namespace: 'mcp__reveille', name: 'a2a_spawn_subtask' },
+    { type: 'custom_tool_call', name: 'apply_patch', input: '*** Begin' },
+  ]);
+});

@@ -11,7 +11,7 @@ export interface Fault {
   readonly retryAfterMs: number | null;
   /** The conversation is too long for the model. */
   readonly tooLong: boolean;
-  /** Nobody answered at all: the address may be wrong. */
+  /** Nobody answered, or not as a model does: the address may be wrong. */
   readonly unreachable: boolean;
 }
 
@@ -58,6 +58,9 @@ const UNREACHABLE = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** A stream without an end, or of something else. One that was understood before was only cut. */
+const NO_MODEL = /NoOutputGenerated|InvalidResponseData|TypeValidation|JSONParse/;
+
 /** Errors of the SDK and of the network, by class. What a vendor said is part of the message; a key never is. */
 export function faultOf(error: unknown, endpoint: Endpoint): Fault {
   if (error instanceof FaultError) return error.fault;
@@ -74,6 +77,11 @@ export function faultOf(error: unknown, endpoint: Endpoint): Fault {
 function withoutStatus(error: unknown, said: string, endpoint: Endpoint): Fault {
   if (/overloaded/i.test(said)) return faulty('overload', said, { transient: true }).fault;
   if (/rate.?limit/i.test(said)) return faulty('rate_limit', said, { transient: true }).fault;
+  const name = error instanceof Error ? error.name : '';
+  if (NO_MODEL.test(name)) {
+    const words = `What answers at ${shownUrl(endpoint)} does not speak like ${endpoint.provider} (${said}). Set backends.builtin.baseUrl or provider.`;
+    return faulty('network', words, { transient: true, unreachable: true }).fault;
+  }
   const code = codeOf(error);
   if (code === null || !UNREACHABLE.has(code)) return faulty('network', said, { transient: true }).fault;
   const words = `Nobody answers at ${shownUrl(endpoint)} (${code}). Start it, or set backends.builtin.baseUrl.`;

@@ -77,7 +77,7 @@ export class Loop {
         await transcript.note(CUT);
         continue;
       }
-      if (!transcript.hasMail) return { kind: 'rests', words: this.#words };
+      return { kind: 'rests', words: this.#words };
     }
   }
 
