@@ -56,8 +56,7 @@ export class AcpHouse extends House {
   override async [Symbol.asyncDispose](): Promise<void> {
     await super[Symbol.asyncDispose]();
     const home = `HOME=${join(this.place.home, 'agents')}`;
-    for (const { pid } of processesWith((variable) => variable.startsWith(home)))
-      process.kill(pid, 'SIGKILL');
+    for (const { pid } of processesWith((variable) => variable.startsWith(home))) endProcess(pid);
   }
 
   git(...args: string[]): string {
