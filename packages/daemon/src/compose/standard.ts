@@ -36,7 +36,7 @@ export async function standardParts(from: {
   });
   const agents = new RepositoryAgents(new Trust({ folder: join(place.home, 'trust') }));
   const acp = acpBackends(config);
-  const backends = (): string[] => ['scripted', ...installed(acp, config)];
+  const backends = believed(() => ['scripted', ...installed(acp, config)]);
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
@@ -84,7 +84,19 @@ function ownExecutors({ clock, connect }: World, boundary: Boundary): [string, E
   ];
 }
 
-/** Looked for each time: one that was just installed can be used at once. */
+/** For how long it is believed which programs there are: every spawn asks, and a path is long. */
+const BELIEVED_MS = 2_000;
+
+function believed<T>(look: () => T): () => T {
+  let known: { readonly at: number; readonly value: T } | undefined;
+  return () => {
+    if (known === undefined || performance.now() - known.at > BELIEVED_MS)
+      known = { at: performance.now(), value: look() };
+    return known.value;
+  };
+}
+
+/** Looked for again and again: one that was just installed can be used. */
 function installed(acp: readonly AcpBackend[], config: Config): string[] {
   const path = process.env['PATH'] ?? '';
   return acp.filter((backend) => isThere(backend, config, path)).map(({ preset }) => preset.name);
