@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config';
 // process.env or send signals see a process of their own.
 const ROOMS = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'scripts/test/*.test.mjs'];
 const SYSTEM = ['packages/*/test/**/*.system.test.ts', 'apps/*/test/**/*.system.test.ts'];
+const AGENTS = ['packages/*/test/**/*.agents.test.ts'];
 
 // A test of real processes meets the machine's bad moments; one that fails every time has found something.
 const RETRIES = process.env['CI'] ? 2 : 0;
@@ -23,13 +24,13 @@ export default defineConfig({
     // Most of the time a test of real processes waits for one.
     maxWorkers: '100%',
     projects: [
-      project('unit', ROOMS, SYSTEM),
+      project('unit', ROOMS, [...SYSTEM, ...AGENTS]),
       // Real processes, servers and files: too slow to be run before every commit.
       project('system', SYSTEM, [], RETRIES),
       project('simulation', ['test/simulation/**/*.test.ts']),
       project('crash', ['test/crash/**/*.test.ts']),
       // Real agents of their vendors, which `npm run test:agents` installs.
-      project('agents', ['test/agents/**/*.test.ts'], [], RETRIES),
+      project('agents', AGENTS, [], RETRIES),
     ],
   },
 });

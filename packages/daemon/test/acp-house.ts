@@ -52,6 +52,13 @@ export class AcpHouse extends House {
     this.git('commit', '-q', '-m', 'first');
   }
 
+  /** What an agent without a sandbox left, if a test failed before it was ended. */
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    const home = `HOME=${join(this.place.home, 'agents')}`;
+    for (const { pid } of processesWith((variable) => variable.startsWith(home))) endProcess(pid);
+  }
+
   git(...args: string[]): string {
     const who = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com'];
     return execFileSync('git', [...who, ...args], { cwd: this.root, encoding: 'utf8' }).trimEnd();
@@ -88,8 +95,19 @@ export async function worktreeWith(client: Client, { task }: TaskView, file: str
   return path;
 }
 
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 /** Every process of the agents of a run that lives, with its command line. */
-export function processesOfRun(run: string): { pid: number; command: string }[] {
+export const processesOfRun = (run: string): { pid: number; command: string }[] =>
+  processesWith((variable) => variable.startsWith(`REVEILLE_AGENT=${run}.`));
+
+function processesWith(matches: (variable: string) => boolean): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((name) => ({
@@ -97,7 +115,7 @@ export function processesOfRun(run: string): { pid: number; command: string }[] 
       env: readProc(name, 'environ'),
       command: readProc(name, 'cmdline'),
     }))
-    .filter(({ env }) => env.some((variable) => variable.startsWith(`REVEILLE_AGENT=${run}.`)))
+    .filter(({ env }) => env.some(matches))
     .map(({ pid, command }) => ({ pid, command: command.join(' ') }));
 }
 

@@ -348,6 +348,24 @@ test('[EXE3.30] killed in its turn it is resumed where it was; so it is when the
   await until(() => processesOfRun(run.id).length === 0);
 });
 
+test('[EXE3.32] without a sandbox, one that outlives its daemon is ended by the next before its run goes on', async () => {
+  await using house = new AcpHouse({ sandbox: { mode: 'off' } });
+  let client = await house.connect();
+  const view = await house.run(
+    client,
+    play([{ do: 'ignoreTerm' }, { do: 'stray' }, { do: 'hang', ready: 'one' }, report('survived')]),
+  );
+  await worktreeWith(client, view, 'one');
+  const { id } = await runOf(client, view);
+  const old = processesOfRun(id).map(({ pid }) => pid);
+  expect(old.length).toBeGreaterThan(1);
+  await house.kill();
+  expect(processesOfRun(id).length).toBeGreaterThan(1);
+  client = await house.connect();
+  expect(await endOf(client, view)).toMatchObject({ status: 'success', output: 'survived' });
+  await until(() => processesOfRun(id).length === 0);
+});
+
 test('[EXE1.37] an agent that hangs at its first message is given up within the set time', async () => {
   await using house = new AcpHouse({}, { initializeMs: 300 });
   const client = await house.connect();

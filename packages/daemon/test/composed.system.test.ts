@@ -38,7 +38,7 @@ test('[DMN1.90] the whole of it: a plan on a repository runs in worktrees, also 
   expect(git('ls-files').split('\n')).toEqual(['README.md', 'a.txt', 'b.txt']);
 });
 
-test('[DMN1.92] at the start, snapshots that are older than the setting says are dropped', async () => {
+test('[DMN1.97] at the start, snapshots that are older than the setting says are dropped', async () => {
   await using house = new House();
   const { root, git } = makeShop(join(house.folder, 'shop'));
   const client = await house.connect();

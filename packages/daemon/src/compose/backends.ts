@@ -16,7 +16,7 @@ interface Rooms {
   readonly agents: RepositoryAgents;
 }
 
-/** How agents are run, by backend. What is installed is looked for each time: what has just been can be used at once. */
+/** How agents are run, by backend. What is installed is looked for again and again: what has just been can be used. */
 export function openBackends(rooms: Rooms): Executors {
   const { config, place, connect } = rooms.world;
   const acp = acpBackends(config);
@@ -29,18 +29,27 @@ export function openBackends(rooms: Rooms): Executors {
     ...(builtin ? ([['builtin', builtin]] as const) : []),
     ...acp.map((backend) => [backend.preset.name, acpExecutorOf(backend, rooms)] as const),
   ]);
+  const path = (): string => process.env['PATH'] ?? '';
   const hasClaude = (): boolean =>
     claude.configured.program !== null && sdkFile(sdkFolder(place.home)) !== null;
-  return {
-    backends: () => [
-      'scripted',
-      ...(builtin ? ['builtin'] : []),
-      ...(hasClaude() ? ['claude'] : []),
-      ...acp
-        .filter((backend) => isThere(backend, config, process.env['PATH'] ?? ''))
-        .map(({ preset }) => preset.name),
-    ],
-    get: (name) => all.get(name),
+  const installed = (): string[] => [
+    'scripted',
+    ...(builtin ? ['builtin'] : []),
+    ...(hasClaude() ? ['claude'] : []),
+    ...acp.filter((backend) => isThere(backend, config, path())).map(({ preset }) => preset.name),
+  ];
+  return { backends: believed(installed), get: (name) => all.get(name) };
+}
+
+/** For how long it is believed which programs there are: every spawn asks, and a path is long. */
+const BELIEVED_MS = 2_000;
+
+function believed<T>(look: () => T): () => T {
+  let known: { readonly at: number; readonly value: T } | undefined;
+  return () => {
+    if (known === undefined || performance.now() - known.at > BELIEVED_MS)
+      known = { at: performance.now(), value: look() };
+    return known.value;
   };
 }
 

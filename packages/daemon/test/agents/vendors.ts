@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { folderOf } from '../../scripts/agents.mjs';
+import { folderOf } from '../../../../scripts/agents.mjs';
 
 /** How a real agent is brought to speak with the scripted model, and what its own tools are called. */
 export interface Vendor {

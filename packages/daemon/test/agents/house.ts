@@ -8,8 +8,8 @@ import {
   type ModelServer,
 } from '@reveille/model-server';
 import type { Client, PlanInput, RunEnd, TaskView } from '@reveille/protocol';
-import { House, until } from '../../packages/daemon/test/house.ts';
-import { folderOf } from '../../scripts/agents.mjs';
+import { House, until } from '../house.ts';
+import { folderOf } from '../../../../scripts/agents.mjs';
 import { VENDORS } from './vendors.ts';
 
 export { until, withModelScript };

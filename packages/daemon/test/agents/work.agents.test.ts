@@ -80,7 +80,9 @@ describe.each(VENDORS)('$name', ({ name, shell }) => {
   });
 
   test('[EXE10.6] that stops without a report is asked, and its answer counts', async () => {
-    await using house = await AgentsHouse.open({ engine: { health: { inactiveAfterMs: 1_000, graceMs: 1_000 } } });
+    await using house = await AgentsHouse.open({
+      engine: { health: { inactiveAfterMs: 1_000, graceMs: 1_000 } },
+    });
     const client = await house.connect();
     const steps = [{ say: 'I think that was all.' }, report('I had forgotten to say so')];
     const view = await house.run(client, { agent: `${name}:coder`, prompt: scripted({ steps }) });
