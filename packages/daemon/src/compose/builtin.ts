@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { systemPrompt } from '@reveille/agents';
 import type { Executor, StartSpec } from '@reveille/core';
 import {
   builtinExecutor,
@@ -11,18 +10,16 @@ import { asLoopTools } from '@reveille/tools';
 import type { Config } from '../config/schema.ts';
 import type { CallerWorlds } from './caller-world.ts';
 import type { World } from './parts.ts';
-import type { RepositoryAgents } from './repository-agents.ts';
 
 interface Rooms {
   readonly world: World;
   readonly worlds: CallerWorlds;
-  readonly agents: RepositoryAgents;
 }
 
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
 /** Our own agent, if a model is configured for it: with each run's own tools, as its definition allows them. */
-export function builtinOf({ world, worlds, agents }: Rooms): Executor | null {
+export function builtinOf({ world, worlds }: Rooms): Executor | null {
   const { config, place, clock, connect, log } = world;
   const endpoint = endpointOf(config);
   if (!endpoint) return null;
@@ -36,7 +33,7 @@ export function builtinOf({ world, worlds, agents }: Rooms): Executor | null {
     folder,
     connect,
     toolsOf: async (caller) => asLoopTools(await worlds.of(caller).world()),
-    roleOf: (spec) => roleOf(agents, spec),
+    roleOf: async (spec) => roleOf(spec),
   });
 }
 
@@ -60,13 +57,8 @@ function endpointOf({ backends: { builtin } }: Config): Endpoint | null {
 
 const NOBODY = 'You are an agent of Reveille. Do the task you are given, and report how it ended.';
 
-/** Its definition, the repository's instructions, its skills; the model only if its task names one: names differ by vendor. */
-async function roleOf(agents: RepositoryAgents, { task }: StartSpec): Promise<BuiltinRole> {
-  const { repository, agent, targetFiles, model } = task;
-  if (repository !== null) await agents.know(repository);
-  const catalogue = agents.in(repository);
-  const definition = catalogue.get(agent.name);
-  if (!definition) return { system: NOBODY, model };
-  const instructions = catalogue.instructions(targetFiles).files;
-  return { system: systemPrompt({ definition, instructions, skills: catalogue.skills() }), model };
-}
+/** Who it is; the model only if its task names one: names differ by vendor. */
+const roleOf = ({ role, task: { model } }: StartSpec): BuiltinRole => ({
+  system: role?.systemPrompt ?? NOBODY,
+  model,
+});

@@ -9,8 +9,7 @@ import {
 } from '@reveille/model-server';
 import type { Client, PlanInput, RunEnd, TaskView } from '@reveille/protocol';
 import { House, until } from '../house.ts';
-import { folderOf } from '../../../../scripts/agents.mjs';
-import { VENDORS } from './vendors.ts';
+import { VENDORS, folderOf } from './vendors.ts';
 
 export { until, withModelScript };
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { folderOf } from '../../../../scripts/agents.mjs';
 
 /** How a real agent is brought to speak with the scripted model, and what its own tools are called. */
 export interface Vendor {
@@ -10,6 +9,15 @@ export interface Vendor {
   readonly shell: (command: string) => { readonly call: string; readonly input: Record<string, unknown> };
   readonly steers: boolean;
   readonly resumes: boolean;
+}
+
+/** Where each was installed, as `npm run test:agents` says it. */
+const FOLDERS = JSON.parse(process.env['REVEILLE_AGENTS'] ?? '{}') as Partial<Record<Vendor['name'], string>>;
+
+export function folderOf(name: Vendor['name']): string {
+  const folder = FOLDERS[name];
+  if (folder === undefined) throw new Error(`${name} is not installed: use npm run test:agents`);
+  return folder;
 }
 
 const program = (name: Vendor['name'], file: string): string =>

@@ -27,12 +27,9 @@ export class McpDoor extends OverHttp {
 
   /** Begins, also again after a stop. */
   async resume(): Promise<void> {
-    const { config, in: configIn } = loadConfig({ flags: {} });
+    const { config } = loadConfig({ flags: {} });
     const log = openLog({ path: this.place.log, ...config.logs });
-    const standard = await standardParts({
-      ...{ config, configIn, place: this.place, log },
-      url: 'http://127.0.0.1:1',
-    });
+    const standard = await standardParts({ config, place: this.place, log, url: 'http://127.0.0.1:1' });
     const { executors: _, mounts, close, ...rest } = standard;
     await this.begin({
       parts: {

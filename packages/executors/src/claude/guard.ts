@@ -62,7 +62,9 @@ export class Guard {
     const call = { kind: KINDS[tool] ?? 'other', name: tool, title: plainName(tool), rawInput: input };
     const writes = !spec.role?.readOnly;
     const verdict = judge(call, {
-      ...{ policy: options.policy, confined: launch.confined, writes },
+      policy: options.policy,
+      confined: launch.confined,
+      writes,
       // It calls ours by names that say whose they are.
       ownTools: new Set(),
     });
