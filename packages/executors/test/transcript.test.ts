@@ -57,6 +57,12 @@ class Session {
   }
 }
 
+/** Gone with the test, whatever becomes of it. */
+function ownFolder(): Disposable & { readonly folder: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'reveille-transcript-'));
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
+}
+
 /** Calls without a result right after them: no vendor takes such a conversation. */
 function unanswered(messages: readonly ModelMessage[]): unknown[] {
   return messages.filter(
@@ -69,7 +75,8 @@ function unanswered(messages: readonly ModelMessage[]): unknown[] {
 }
 
 test('[EXE1.68] whoever comes back has the conversation that was, wherever it was left', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'reveille-transcript-'));
+  using place = ownFolder();
+  const { folder } = place;
   let files = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(Act, { maxLength: 12 }), async (acts) => {
@@ -96,12 +103,11 @@ test('[EXE1.68] whoever comes back has the conversation that was, wherever it wa
     }),
     { numRuns: 40, examples: [[['steer', 'interrupt', 'mail while it answers']]] },
   );
-  rmSync(folder, { recursive: true });
 });
 
 test('[EXE1.68] nothing is lost of what stands before a damaged line, and what was taken is on disk', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'reveille-transcript-'));
-  const path = join(folder, 'a.jsonl');
+  using place = ownFolder();
+  const path = join(place.folder, 'a.jsonl');
   const first = await Transcript.open(path);
   await first.begin({ turn: 1, given: ['run_1'], text: '' }, 'the task');
   await first.steer({ turn: 1, given: ['msg_1'], text: 'mail' });
@@ -117,5 +123,4 @@ test('[EXE1.68] nothing is lost of what stands before a damaged line, and what w
   const again = await Transcript.open(path);
   expect([again.whole, again.messages.length]).toEqual([true, 2]);
   await again.close();
-  rmSync(folder, { recursive: true });
 });
