@@ -35,7 +35,7 @@ export const Acp = group(
       'boundary',
       'What an agent wants leave for: allowed where the sandbox holds it and asked otherwise, or always asked.',
     ),
-    initializeMs: ms(20_000, 'How long an agent has to answer its first message.', 100),
+    initializeMs: ms(30_000, 'How long an agent has to answer its first message.', 100),
     codex: preset('Codex', 'codex-acp'),
     gemini: preset('Gemini CLI', 'gemini'),
     copilot: preset('GitHub Copilot CLI', 'copilot'),

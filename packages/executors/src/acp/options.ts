@@ -22,7 +22,7 @@ export interface Waits {
   readonly lastMs: number;
 }
 
-export const WAITS: Waits = { initializeMs: 20_000, sessionMs: 60_000, cancelMs: 10_000, lastMs: 1_000 };
+export const WAITS: Waits = { initializeMs: 30_000, sessionMs: 60_000, cancelMs: 10_000, lastMs: 1_000 };
 
 /** What the executor has of the world. Whoever composes knows the sandbox, the daemon and the person; this room does not. */
 export interface AcpOptions {
