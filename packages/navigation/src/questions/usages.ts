@@ -33,6 +33,13 @@ async function usagesByServer(
   { ask, anchors }: { readonly ask: UsagesAsk; readonly anchors: Anchors },
 ): Promise<Usages> {
   const { name } = splitSymbol(ask.symbol);
+  const key = `usages\0${ask.file}\0${ask.symbol}`;
+  // The next page of an answer is the same question again.
+  if (session.hasAnswered(key)) {
+    await inquiry.bringUp(session);
+    const same = session.answered<Usages>(key);
+    if (same) return same;
+  }
   const spots = anchors.definitions.length > 0 ? anchors.spots : anchors.spots.slice(0, 1);
   const at = spots.map((spot) => ({ path: ask.file, line: spot.line, column: spot.column }));
   const askAll = async () => (await Promise.all(at.map((spot) => session.references(spot)))).flat();
@@ -63,7 +70,7 @@ async function usagesByServer(
     ...(check.open ? ['some text hits could not be explained; they are listed'] : []),
     ...(refs.size === 0 ? ['the server found nothing at this place'] : []),
   ];
-  return {
+  const answer: Usages = {
     definitions: all.filter((each) => defined.has(keyOf(each))),
     usages: all.filter((each) => !defined.has(keyOf(each))),
     found: 'semantic',
@@ -71,6 +78,8 @@ async function usagesByServer(
     notes: [...anchors.notes, ...incomplete],
     uncovered: check.uncovered,
   };
+  // What was not complete while a project was being loaded may be so next time.
+  return answer.complete || early !== null ? session.remember(key, look.version, answer) : answer;
 }
 
 const MOST_ROUNDS = 4;
@@ -138,7 +147,7 @@ async function lineOf(
 }
 
 /** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */
-const MOST_PARSED = 1_000_000;
+const MOST_PARSED = 500_000;
 
 /** Every hit that is not in a comment or a string; others of the same name are among them. */
 async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors): Promise<Usages> {
