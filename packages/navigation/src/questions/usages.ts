@@ -1,6 +1,7 @@
 import { ReveilleError, type CodeLine, type Usages } from '@reveille/protocol';
 import { languageOf } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
+import { isCommentLine } from '../syntax/comment-lines.ts';
 import type { TextHit } from '../text/trees.ts';
 import { anchorsIn, type Anchors } from './anchors.ts';
 import { crossCheck, grouped } from './cross-check.ts';
@@ -147,7 +148,7 @@ async function lineOf(
 }
 
 /** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */
-const MOST_PARSED = 500_000;
+const MOST_PARSED = 200_000;
 
 /** Every hit that is not in a comment or a string; others of the same name are among them. */
 async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors): Promise<Usages> {
@@ -159,14 +160,16 @@ async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors):
   let parsed = 0;
   let chars = 0;
   for (const [path, within] of files) {
-    if (chars > MOST_PARSED) break;
-    const text = (await inquiry.text(path)) ?? '';
-    parsed += 1;
+    const isParsed = chars <= MOST_PARSED;
+    const text = isParsed ? ((await inquiry.text(path)) ?? '') : '';
+    const roles = isParsed ? await inquiry.syntax.roles(path, text, within) : null;
+    parsed += Number(isParsed);
     chars += text.length;
-    const roles = await inquiry.syntax.roles(path, text, within);
     for (const [i, hit] of within.entries()) {
       if (roles && roles[i] !== 'code') reasons.set(hit, `in a ${roles[i]}`);
       else if (languageOf(path) !== language) reasons.set(hit, 'in files of another kind');
+      else if (!isParsed && language && isCommentLine(await inquiry.lines(path), hit, language))
+        reasons.set(hit, 'in a comment');
     }
   }
   const defined = new Set(
