@@ -47,7 +47,9 @@ async function timed<T>(act: () => Promise<T>): Promise<{ readonly ms: number; r
 
 interface Round {
   readonly cold: number;
+  /** A name that was not asked for before, and the same again, as for the next page. */
   readonly warm: readonly number[];
+  readonly again: readonly number[];
 }
 
 async function coldAndWarm(held: Sandbox): Promise<void> {
@@ -65,12 +67,17 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
     best(({ ours }) => ours.cold),
     best(({ bare }) => bare.cold),
   );
-  for (const [i, { symbol }] of ASKED.entries())
-    show(
-      `warm, ${symbol}`,
-      best(({ ours }) => ours.warm[i] ?? 0),
-      best(({ bare }) => bare.warm[i] ?? 0),
-    );
+  for (const [i, { symbol }] of ASKED.entries()) {
+    const part = (which: 'warm' | 'again') => (round: Round) => round[which][i] ?? 0;
+    for (const which of ['warm', 'again'] as const) {
+      const pick = part(which);
+      show(
+        `${which}, ${symbol}`,
+        best(({ ours }) => pick(ours)),
+        best(({ bare }) => pick(bare)),
+      );
+    }
+  }
   for (const [i, { symbol }] of ASKED.entries()) precision(symbol, answers[i]);
 }
 
@@ -101,16 +108,14 @@ async function oursRound(
   const cold = await timed(() => ask.usages(first, PATIENT));
   const answers: Usages[] = [];
   const warm: number[] = [];
+  const again: number[] = [];
   for (const asked of ASKED) {
-    const again = [
-      await timed(() => ask.usages(asked, PATIENT)),
-      await timed(() => ask.usages(asked, PATIENT)),
-      await timed(() => ask.usages(asked, PATIENT)),
-    ];
-    warm.push(median(again.map(({ ms }) => ms)));
-    answers.push(...again.slice(0, 1).map(({ value }) => value));
+    const once = await timed(() => ask.usages(asked, PATIENT));
+    warm.push(once.ms);
+    answers.push(once.value);
+    again.push((await timed(() => ask.usages(asked, PATIENT))).ms);
   }
-  return { round: { cold: cold.ms, warm }, answers };
+  return { round: { cold: cold.ms, warm, again }, answers };
 }
 
 async function bareRound(answers: readonly Usages[]): Promise<Round> {
@@ -129,17 +134,13 @@ async function bareRound(answers: readonly Usages[]): Promise<Round> {
   });
   const server = cold.value;
   const warm: number[] = [];
+  const again: number[] = [];
   for (const spot of spots) {
-    const again: number[] = [];
-    for (let i = 0; i < 3; i++) again.push((await timed(() => server.references(spot))).ms);
-    warm.push(median(again));
+    warm.push((await timed(() => server.references(spot))).ms);
+    again.push((await timed(() => server.references(spot))).ms);
   }
   await server.stop();
-  return { cold: cold.ms, warm };
-}
-
-function median(all: readonly number[]): number {
-  return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
+  return { cold: cold.ms, warm, again };
 }
 
 async function textWhileCold(held: Sandbox): Promise<void> {

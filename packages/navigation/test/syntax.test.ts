@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { LANGUAGES } from '../src/languages.ts';
+import { isCommentLine } from '../src/syntax/comment-lines.ts';
 import { Syntax, spotsOf } from '../src/syntax/syntax.ts';
 
 const syntax = new Syntax();
@@ -116,4 +118,29 @@ describe('what parsing alone knows', () => {
     ]);
     expect(await syntax.roles('a.unknown', text, [])).toBeNull();
   });
+});
+
+test('[NAV1.6] comments that fill their lines are known without parsing, and code is never taken for one', () => {
+  const text = [
+    '// x',
+    '/** x',
+    ' * x',
+    ' */ x',
+    'a /* x */ + x;',
+    '/* x */ x;',
+    'const b = a',
+    '  * x;',
+    '/*',
+    ' * y',
+    ' */',
+    '  * x;',
+    'const s = 1; // x',
+  ];
+  const spots = spotsOf(text.join('\n'), 'x');
+  const script = LANGUAGES.find(({ name }) => name === 'typescript')!;
+  const found = spots.filter((spot) => isCommentLine(text, spot, script));
+  expect(found.map(({ line, column }) => `${line}:${column}`)).toEqual(['1:4', '2:5', '3:4', '6:4']);
+  const python = LANGUAGES.find(({ name }) => name === 'python')!;
+  expect(isCommentLine(['  # x', 'y # x'], { line: 1, column: 5 }, python)).toBe(true);
+  expect(isCommentLine(['  # x', 'y # x'], { line: 2, column: 5 }, python)).toBe(false);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { Navigation, type Launch, type Place } from '@reveille/navigation';
+import type { Launch, Navigation, NavigationOptions, Place } from '@reveille/navigation';
 import {
   isReveilleError,
   type LookupCounts,
@@ -14,9 +14,31 @@ import type { Boundary, Confinement } from '@reveille/worktrees';
 
 type KnownCheckout = Awaited<ReturnType<Boundary['checkoutOf']>>;
 
+/** Loaded with the first question: a daemon starts faster without it. */
+export class NavigationOnDemand implements AsyncDisposable {
+  readonly #options: NavigationOptions;
+  #made: Promise<Navigation> | null = null;
+
+  constructor(options: NavigationOptions) {
+    this.#options = options;
+  }
+
+  get(): Promise<Navigation> {
+    return (this.#made ??= import('@reveille/navigation').then((room) => new room.Navigation(this.#options)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#made)?.[Symbol.asyncDispose]();
+  }
+}
+
 /** Navigation in the worktree of a task. The worktree is looked up when something is asked: not every call asks. */
 export function navigationIn(
-  rooms: { readonly navigation: Navigation; readonly boundary: Boundary; readonly serverCopies: string },
+  rooms: {
+    readonly navigation: NavigationOnDemand;
+    readonly boundary: Boundary;
+    readonly serverCopies: string;
+  },
   asked: { readonly task: Task; readonly readOnly: boolean; readonly files: ToolFiles },
 ): ToolNavigation {
   const { navigation, boundary, serverCopies } = rooms;
@@ -29,7 +51,7 @@ export function navigationIn(
       files: asked.files,
       launch: launchIn(boundary, checkout, serverCopies),
     };
-    return navigation.in(place);
+    return (await navigation.get()).in(place);
   };
   return {
     definitions: async (ask, asking) => await (await open()).definitions(ask, asking),

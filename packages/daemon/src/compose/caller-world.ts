@@ -12,9 +12,8 @@ import type {
   ToolWorkspace,
 } from '@reveille/protocol';
 import { OutputShelf, type McpCaller } from '@reveille/tools';
-import type { Navigation } from '@reveille/navigation';
 import type { Boundary, FileDoor } from '@reveille/worktrees';
-import { RunLookups, navigationIn } from './caller-navigation.ts';
+import { RunLookups, navigationIn, type NavigationOnDemand } from './caller-navigation.ts';
 import type { World } from './parts.ts';
 import type { RepositoryAgents } from './repository-agents.ts';
 
@@ -23,7 +22,7 @@ interface Rooms {
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
   /** Null: it is switched off. */
-  readonly navigation: Navigation | null;
+  readonly navigation: NavigationOnDemand | null;
 }
 
 /** What each caller has of the world when it uses tools. Made anew for every call: what was taken from it is gone at once. */

@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { Navigation } from '@reveille/navigation';
 import { mcpHttp } from '@reveille/tools';
 import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
@@ -11,6 +10,7 @@ import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
 import { openBackends } from './backends.ts';
+import { NavigationOnDemand } from './caller-navigation.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
@@ -84,9 +84,9 @@ function openBoundary({ config, configIn, place, log, url }: From, trust: Trust)
 }
 
 /** Servers are found on the path, in a folder of ours, and in the user's config. */
-function navigationOf({ navigation }: Config, { home }: Place, log: Log): Navigation {
+function navigationOf({ navigation }: Config, { home }: Place, log: Log): NavigationOnDemand {
   const { memoryMb, idleMs, servers } = navigation;
-  return new Navigation({
+  return new NavigationOnDemand({
     settings: { budgetBytes: memoryMb * 2 ** 20, idleMs },
     sources: { configured: servers, folders: [join(home, 'servers', 'node_modules', '.bin')] },
     log: (message, data) => log.warn(message, data),

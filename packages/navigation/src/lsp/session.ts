@@ -31,6 +31,7 @@ export interface Spot {
 
 /** More than one question opens; those that were opened first are closed. */
 const MOST_OPEN = 600;
+const MOST_ANSWERS = 20;
 
 /** The questions that are asked of one server about one tree, and what it has been told of it. */
 export class ServerSession {
@@ -43,11 +44,31 @@ export class ServerSession {
   readonly #connection: Connection;
   /** What is open, with its version in the protocol. */
   readonly #open = new Map<string, number>();
+  readonly #answers = new Map<string, { readonly version: number; readonly answer: unknown }>();
 
   constructor(connection: Connection, options: { readonly language: Language; readonly root: string }) {
     this.#connection = connection;
     this.language = options.language;
     this.root = options.root;
+  }
+
+  hasAnswered(key: string): boolean {
+    return this.#answers.has(key);
+  }
+
+  /** An answer to the same question, if nothing has changed on disk since. Whoever remembers it knows its type. */
+  answered<T>(key: string): T | null {
+    const known = this.#answers.get(key);
+    return known && known.version === this.version ? (known.answer as T) : null;
+  }
+
+  /** `version` is that of the look the answer was made from: others may have brought the session up since. */
+  remember<T>(key: string, version: number, answer: T): T {
+    this.#answers.delete(key);
+    this.#answers.set(key, { version, answer });
+    for (const oldest of this.#answers.keys())
+      if (this.#answers.size > MOST_ANSWERS) this.#answers.delete(oldest);
+    return answer;
   }
 
   isOpen(path: string): boolean {

@@ -1,6 +1,7 @@
 import type { CodeLine, Uncovered } from '@reveille/protocol';
 import { extensionOf, isMade, languageOf, type Language } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
+import { isCommentLine } from '../syntax/comment-lines.ts';
 import type { TextHit } from '../text/trees.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
@@ -38,11 +39,16 @@ export async function crossCheck(
   const own = rest
     .filter(({ path }) => languageOf(path) === language)
     .toSorted((a, b) => Number(isMade(a.path, language)) - Number(isMade(b.path, language)));
-  const checked = own.slice(0, MOST_CHECKS);
+  const commented = await inBatches(own, 64, async (hit) =>
+    isCommentLine(await inquiry.lines(hit.path), hit, language),
+  );
+  const code = own.filter((_, i) => !commented[i]);
+  const checked = code.slice(0, MOST_CHECKS);
   const reasons = new Map<TextHit, string>(
     rest.filter(({ path }) => languageOf(path) !== language).map((hit) => [hit, foreign(hit)]),
   );
-  for (const hit of own.slice(MOST_CHECKS)) reasons.set(hit, UNCHECKED);
+  for (const hit of code.slice(MOST_CHECKS)) reasons.set(hit, UNCHECKED);
+  for (const [i, hit] of own.entries()) if (commented[i]) reasons.set(hit, COMMENT);
   const uses: CodeLine[] = [];
   const unknown: TextHit[] = [];
   const targets = await inBatches(checked, 16, (hit) => targetsOf(inquiry, session, hit));
@@ -62,6 +68,7 @@ export async function crossCheck(
   };
 }
 
+const COMMENT = 'in a comment';
 const UNCHECKED = 'not checked: there are too many';
 const UNKNOWN = 'the server does not know what it is';
 
@@ -107,7 +114,7 @@ async function roles(
 }
 
 function reasonFor(role: string | undefined, { path }: TextHit, language: Language): string {
-  if (role === 'comment') return 'in a comment';
+  if (role === 'comment') return COMMENT;
   if (role === 'string') return 'in a string';
   return isMade(path, language) ? 'in a folder of built files' : UNKNOWN;
 }

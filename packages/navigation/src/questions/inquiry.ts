@@ -50,10 +50,14 @@ export class Inquiry {
     return known;
   }
 
-  async lineAt(path: string, line: number): Promise<string> {
+  lines(path: string): Promise<readonly string[]> {
     const known = this.#lines.get(path) ?? this.text(path).then((text) => (text ?? '').split('\n'));
     this.#lines.set(path, known);
-    return (await known)[line - 1]?.trimEnd().slice(0, 400) ?? '';
+    return known;
+  }
+
+  async lineAt(path: string, line: number): Promise<string> {
+    return (await this.lines(path))[line - 1]?.trimEnd().slice(0, 400) ?? '';
   }
 
   async withLine<P extends { readonly path: string; readonly line: number; readonly column: number }>(

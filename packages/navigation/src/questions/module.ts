@@ -76,7 +76,7 @@ async function importersOf(
   const looked = candidates.found.slice(0, MOST_CANDIDATES);
   const followed = await inBatches(looked, 8, async (each) => {
     if (session.language.opensAsked) await openFile(inquiry, session, each.path);
-    return { ...each, target: await follow(each.path, each.written) };
+    return { ...each, target: await targetOf(each, path, follow) };
   });
   const lost = followed.filter((each) => each.target === null && mayMean(each, path));
   const left = candidates.found.length - looked.length;
@@ -87,6 +87,22 @@ async function importersOf(
     ...(lost.length > 0 ? ['some imports could not be followed; they are listed'] : []),
   ];
   return { real: followed.filter(({ target }) => target === path), lost, incomplete };
+}
+
+/** Where an import leads; to the file itself, if one of the names that it imports is the file. */
+async function targetOf(
+  { path: from, written }: Candidate,
+  path: string,
+  follow: Walk['follow'],
+): Promise<string | null> {
+  const target = await follow(from, written);
+  const stem = path
+    .split('/')
+    .at(-1)
+    ?.replace(/\.[^.]+$/, '');
+  const spot = written.spots?.find(({ name }) => name === stem);
+  if (target === path || !spot) return target;
+  return (await follow(from, { ...written, line: spot.line, column: spot.column })) ?? target;
 }
 
 /** Whether an import that leads nowhere is written as one of the file would be. */

@@ -18,7 +18,8 @@ export async function openProjects(
   { hits, file }: { readonly hits: readonly TextHit[]; readonly file: string | null },
 ): Promise<string[]> {
   const { language } = session;
-  const paths = [...new Set(hitsOf(hits, language).map(({ path }) => path))];
+  const asked = file === null ? [] : [file];
+  const paths = [...new Set([...asked, ...hitsOf(hits, language).map(({ path }) => path)])];
   const markers = language.projectFiles.length > 0 ? await inquiry.named(language.projectFiles) : [];
   const projects = Map.groupBy(
     paths.filter((path) => !isMade(path, language)),
@@ -29,7 +30,8 @@ export async function openProjects(
     .filter(([project]) => project !== null)
     .flatMap(([, files]) => (files.some((path) => session.isOpen(path)) ? [] : files.slice(0, 1)));
   const wanted = [
-    ...(file === null ? [] : [file]),
+    // A server that reads the disk itself need not have the file open, if it has its project.
+    ...(language.opensAsked ? asked : []),
     ...perProject.slice(0, MOST_PROJECTS),
     ...loose.slice(0, MOST_LOOSE),
   ];

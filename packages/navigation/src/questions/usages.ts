@@ -1,6 +1,7 @@
 import { ReveilleError, type CodeLine, type Usages } from '@reveille/protocol';
 import { languageOf } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
+import { isCommentLine } from '../syntax/comment-lines.ts';
 import type { TextHit } from '../text/trees.ts';
 import { anchorsIn, type Anchors } from './anchors.ts';
 import { crossCheck, grouped } from './cross-check.ts';
@@ -33,6 +34,13 @@ async function usagesByServer(
   { ask, anchors }: { readonly ask: UsagesAsk; readonly anchors: Anchors },
 ): Promise<Usages> {
   const { name } = splitSymbol(ask.symbol);
+  const key = `usages\0${ask.file}\0${ask.symbol}`;
+  // The next page of an answer is the same question again.
+  if (session.hasAnswered(key)) {
+    await inquiry.bringUp(session);
+    const same = session.answered<Usages>(key);
+    if (same) return same;
+  }
   const spots = anchors.definitions.length > 0 ? anchors.spots : anchors.spots.slice(0, 1);
   const at = spots.map((spot) => ({ path: ask.file, line: spot.line, column: spot.column }));
   const askAll = async () => (await Promise.all(at.map((spot) => session.references(spot)))).flat();
@@ -63,7 +71,7 @@ async function usagesByServer(
     ...(check.open ? ['some text hits could not be explained; they are listed'] : []),
     ...(refs.size === 0 ? ['the server found nothing at this place'] : []),
   ];
-  return {
+  const answer: Usages = {
     definitions: all.filter((each) => defined.has(keyOf(each))),
     usages: all.filter((each) => !defined.has(keyOf(each))),
     found: 'semantic',
@@ -71,6 +79,8 @@ async function usagesByServer(
     notes: [...anchors.notes, ...incomplete],
     uncovered: check.uncovered,
   };
+  // What was not complete while a project was being loaded may be so next time.
+  return answer.complete || early !== null ? session.remember(key, look.version, answer) : answer;
 }
 
 const MOST_ROUNDS = 4;
@@ -138,7 +148,7 @@ async function lineOf(
 }
 
 /** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */
-const MOST_PARSED = 1_000_000;
+const MOST_PARSED = 200_000;
 
 /** Every hit that is not in a comment or a string; others of the same name are among them. */
 async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors): Promise<Usages> {
@@ -150,14 +160,16 @@ async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors):
   let parsed = 0;
   let chars = 0;
   for (const [path, within] of files) {
-    if (chars > MOST_PARSED) break;
-    const text = (await inquiry.text(path)) ?? '';
-    parsed += 1;
+    const isParsed = chars <= MOST_PARSED;
+    const text = isParsed ? ((await inquiry.text(path)) ?? '') : '';
+    const roles = isParsed ? await inquiry.syntax.roles(path, text, within) : null;
+    parsed += Number(isParsed);
     chars += text.length;
-    const roles = await inquiry.syntax.roles(path, text, within);
     for (const [i, hit] of within.entries()) {
       if (roles && roles[i] !== 'code') reasons.set(hit, `in a ${roles[i]}`);
       else if (languageOf(path) !== language) reasons.set(hit, 'in files of another kind');
+      else if (!isParsed && language && isCommentLine(await inquiry.lines(path), hit, language))
+        reasons.set(hit, 'in a comment');
     }
   }
   const defined = new Set(

@@ -8,6 +8,8 @@ export interface SyntaxImport {
   readonly names: readonly string[];
   /** `export … from`: what is imported is passed on. */
   readonly passesOn: boolean;
+  /** Where the names are, if each of them may be a module itself: Python's `from package import module`. */
+  readonly spots?: readonly SyntaxExport[];
 }
 
 /** A name that others see under `name`, and where it is written. */
@@ -109,9 +111,9 @@ function pythonImport(node: Node): SyntaxImport[] {
   const from = node.childForFieldName('module_name');
   if (from) {
     const last = from.descendantsOfType('identifier').at(-1) ?? from;
-    return [
-      { specifier: from.text, ...placeOf(last), names: names.map(({ text }) => text), passesOn: false },
-    ];
+    const spots = names.map((name) => ({ name: name.text, ...placeOf(name) }));
+    const texts = names.map(({ text }) => text);
+    return [{ specifier: from.text, ...placeOf(last), names: texts, passesOn: false, spots }];
   }
   return names.map((name) => {
     const last = name.descendantsOfType('identifier').at(-1) ?? name;

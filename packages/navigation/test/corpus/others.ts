@@ -23,6 +23,7 @@ export const python: Repository = {
       '    return len(cart.items)',
     ),
     'shop/other.py': lines('def total(numbers):', '    return sum(numbers)', 'SUM = total([1, 2])'),
+    'shop/report.py': lines('from . import cart', 'print(cart.total)'),
     'app.py': lines(
       'import shop',
       'from shop.cart import Cart, total',
@@ -45,7 +46,14 @@ export const python: Repository = {
       ask: 'usages',
       symbol: 'total',
       file: 'shop/cart.py',
-      is: ['app.py:2', 'app.py:5', 'shop/__init__.py:2', 'tests/test_cart.py:1', 'tests/test_cart.py:3'],
+      is: [
+        'app.py:2',
+        'app.py:5',
+        'shop/__init__.py:2',
+        'shop/report.py:2',
+        'tests/test_cart.py:1',
+        'tests/test_cart.py:3',
+      ],
       uncovered: 'another symbol',
     },
     {
@@ -67,7 +75,13 @@ export const python: Repository = {
     {
       ask: 'importers',
       module: 'shop/cart.py',
-      is: ['app.py:2', 'shop/__init__.py:1', 'shop/__init__.py:2', 'tests/test_cart.py:1'],
+      is: [
+        'app.py:2',
+        'shop/__init__.py:1',
+        'shop/__init__.py:2',
+        'shop/report.py:1',
+        'tests/test_cart.py:1',
+      ],
     },
     { ask: 'exports', module: 'shop/cart.py', is: ['Cart', 'total'] },
     { ask: 'imports', module: 'shop/__init__.py', is: ['shop/cart.py'] },
