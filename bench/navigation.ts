@@ -15,11 +15,11 @@ const { values } = parseArgs({
 });
 const PATIENT = { signal: new AbortController().signal, waitMs: 600_000 };
 
-/** Names from rare to common; several classes have a `Lerp`. */
+/** Names from rare to common; several classes have a `Lerp`, and a list of vectors is called `Vector3` too. */
 const RARE = { symbol: 'EncodeArrayBufferToBase64', file: 'Misc/stringTools.js' };
 const ASKED: readonly { readonly symbol: string; readonly file: string }[] = [
-  { symbol: 'Vector3', file: 'Maths/math.vector.pure.js' },
   RARE,
+  { symbol: 'Vector3', file: 'Maths/math.vector.pure.js' },
   { symbol: 'Observable', file: 'Misc/observable.pure.js' },
   { symbol: 'TmpVectors', file: 'Maths/math.vector.pure.js' },
   { symbol: 'Lerp', file: 'Maths/math.scalar.functions.js' },
