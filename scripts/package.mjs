@@ -18,6 +18,7 @@ const PROGRAMS = {
   cli: 'apps/cli/src/main.ts',
   main: 'packages/daemon/src/main.ts',
   'search-worker': 'packages/tools/src/search/search-worker.ts',
+  'scout-worker': 'packages/navigation/src/text/scout-worker.ts',
 };
 /** What is shipped as it is, and where to. */
 const COPIES = {
@@ -28,6 +29,8 @@ const COPIES = {
 };
 /** Looked for by their users, who do without; nobody has them. */
 const ABSENT = ['pg-native', 'pg-cloudflare'];
+/** Programs and grammars, not code: npm installs them beside, if it can; without them there is text search. */
+const BESIDE = Object.keys(manifestIn(root).optionalDependencies);
 
 fs.rmSync(dist, { recursive: true, force: true });
 const { output } = await bundle();
@@ -46,7 +49,7 @@ async function bundle() {
     platform: 'node',
     // As the sources are run: no room has to be built first.
     resolve: { conditionNames: ['source', 'node'] },
-    external: [...ABSENT, ...onDemand()],
+    external: [...ABSENT, ...BESIDE, ...onDemand()],
   });
   try {
     return await bundler.write({

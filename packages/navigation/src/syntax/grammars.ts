@@ -47,9 +47,11 @@ export class Grammars {
   }
 
   async #loadGrammar(name: string): Promise<Grammar | null> {
-    const { Language } = await this.#load();
+    // Whoever has it not has no outlines, and the rest all the same.
+    const library = await this.#load().catch(() => null);
+    if (!library) return null;
     const bytes = await readFile(join(folder(), `tree-sitter-${name}.wasm`)).catch(() => null);
-    return bytes && (await Language.load(bytes));
+    return bytes && (await library.Language.load(bytes));
   }
 
   #load(): Promise<TreeSitter> {
