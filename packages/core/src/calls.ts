@@ -110,8 +110,8 @@ export async function awaitTasks(
   const first = await decide(context, (tx) => tryTake(tx, context, caller, wanted, options.timeoutMs <= 0));
   const taken = first ?? (await wait(room, caller, wanted, options));
   if (options.signal?.aborted) {
-    await putBack(context, taken.messages, 'unknown');
-    throw new ReveilleError('aborted', 'The call was given up.');
+    await putBack(context, taken.messages, 'no');
+    throw givenUp();
   }
   const { why, open, messages } = taken;
   return { done: why === 'ended', why, open, deliveries: await handOver(room, caller, messages) };
@@ -128,9 +128,11 @@ async function wait(room: Room, caller: Caller, wanted: Wanted, options: WaitOpt
   };
   const cleanups = [room.blocked(caller), mailroom.sit(wanted.session, 'call', call)];
   cleanups.push(context.clock.after(options.timeoutMs, timeUp));
-  options.signal?.addEventListener('abort', timeUp, { once: true });
-  cleanups.push(() => options.signal?.removeEventListener('abort', timeUp));
-  if (options.signal?.aborted) timeUp();
+  // At once: what comes from now on is for others to take.
+  const giveUp = (): void => call.fail(givenUp());
+  options.signal?.addEventListener('abort', giveUp, { once: true });
+  cleanups.push(() => options.signal?.removeEventListener('abort', giveUp));
+  if (options.signal?.aborted) giveUp();
   mailroom.wake(wanted.session);
   try {
     return await call.answer;
@@ -146,6 +148,8 @@ async function wait(room: Room, caller: Caller, wanted: Wanted, options: WaitOpt
       });
   }
 }
+
+const givenUp = (): ReveilleError => new ReveilleError('aborted', 'The call was given up.');
 
 class WaitingCall implements Taker {
   readonly answer: Promise<Taken>;
@@ -183,23 +187,25 @@ class WaitingCall implements Taker {
         tryTake(tx, this.#context, this.#caller, this.#wanted, this.over),
       );
       if (!taken) return;
+      // It was given up meanwhile: nobody has what it took.
+      if (this.#answered) return await putBack(this.#context, taken.messages, 'no');
       this.#answered = true;
       this.#resolve(taken);
     } catch (error) {
       // A store that fails is looked at again; a caller that is stale will never be answered.
-      if (!isStoreError(error)) this.#fail(error);
+      if (!isStoreError(error)) this.fail(error);
       else this.#context.retries.later(() => this.#mailroom.wake(this.#wanted.session));
     }
   }
 
   close(): void {
     this.closed = true;
-    this.#fail(
+    this.fail(
       new ReveilleError('stopping', 'The engine is stopping; what the call waited for will come by mail.'),
     );
   }
 
-  #fail(error: unknown): void {
+  fail(error: unknown): void {
     this.#answered = true;
     this.#reject(error);
   }

@@ -102,6 +102,22 @@ describe('await', () => {
     expect(everywhere.split('from x')).toHaveLength(2);
   });
 
+  test('[SUB4] given up before the end: whoever asks next gets it, however late the engine comes to it', async () => {
+    const { world, parent, ids } = await family(['x']);
+    await using _ = world;
+    const giveUp = new AbortController();
+    const taskIds = [ids['x']!];
+    const call = parent.orch.awaitSubtasks({ taskIds }, { signal: giveUp.signal });
+    await quiet();
+    giveUp.abort();
+    const ended = world.worker('x').orch.reportCompletion({ status: 'success', output: 'from x' });
+    const again = parent.orch.awaitSubtasks({ taskIds });
+    await Promise.all([refused(call, 'aborted'), ended]);
+    expect(await again).toMatchObject({
+      deliveries: [{ end: { output: 'from x' }, message: { maybeSeen: 0 } }],
+    });
+  });
+
   test('[SUB4] two at once each get their own, and none gets the other’s', async () => {
     const { world, parent, ids } = await family(['x', 'y']);
     await using _ = world;
