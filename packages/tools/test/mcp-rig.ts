@@ -58,7 +58,8 @@ export class McpRig implements AsyncDisposable {
   static async start(options?: Partial<McpHttpOptions>): Promise<McpRig> {
     const made = new McpRig(options);
     await made.rig.engine.start();
-    const listener = getRequestListener((request) => made.#serve(request));
+    // Other tests share this process: its own Request and Response stay what they are.
+    const listener = getRequestListener((request) => made.#serve(request), { overrideGlobalObjects: false });
     made.#server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
     await new Promise<void>((resolve) => made.#server?.listen(0, '127.0.0.1', resolve));
     return made;
