@@ -14,8 +14,8 @@ import { Chance, garble, spoil, valueFor } from './chance.ts';
 import { House } from './house.ts';
 import { parse, request } from './wire.ts';
 
-/** `REVEILLE_FUZZ=100000` for more; `REVEILLE_FUZZ_SEED` for others. */
-const REQUESTS = Number(process.env['REVEILLE_FUZZ'] ?? 25_000);
+/** `REVEILLE_FUZZ=1000` for fewer; `REVEILLE_FUZZ_SEED` for others. */
+const REQUESTS = Number(process.env['REVEILLE_FUZZ'] ?? 100_000);
 const SEED = Number(process.env['REVEILLE_FUZZ_SEED'] ?? 1);
 const AT_ONCE = 16;
 const INSIDE = /\bat [^\n]*:\d+:\d+|node_modules|node:internal|\.ts:\d/;
