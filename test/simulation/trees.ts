@@ -69,6 +69,7 @@ export class Trees {
     return {
       open: (spec) => soon(() => this.#open(spec)),
       checkpoint: (task) => soon(() => this.#commit(task)),
+      changedSince: unused,
       look: (task, run) => soon(() => this.#look(task, run)),
       collect: (task, run) => soon(() => this.#collect(task, run)),
       leave: () => soon(() => undefined),

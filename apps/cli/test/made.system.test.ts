@@ -29,6 +29,7 @@ const paper: Workspaces = {
     notices: [],
   }),
   checkpoint: async () => 'c0ffee',
+  changedSince: async () => FILES,
   look: async () => NOTHING_FOUND,
   collect: async ({ name }) => ({
     work: {
@@ -117,6 +118,14 @@ describe('what was made', () => {
     const none = await house.run(['open', 'long', '--with', 'no-such-program-here']);
     expect(none.code).toBe(3);
     expect(none.err).toMatch(/^"no-such-program-here" cannot be started /);
+  });
+
+  test('[CLI1.36] open --take-over pauses its worker first, and resume gives it back', async () => {
+    const taken = await house.run(['open', 'Open/open', '--take-over']);
+    expect(taken).toMatchObject({ code: 0, out: '/trees/open\n' });
+    expect(taken.err).toMatch(/The worktree is yours\. `reveille resume task_\w+` gives it back\.\n$/);
+    expect((await house.run(['resume', 'Open/open'])).out).toBe('open goes on.\n');
+    expect((await house.run(['open', 'long', '--take-over'])).code).toBe(5);
   });
 
   test('[CLI1.36] integrate merges, or names what conflicts; pull is not for people', async () => {

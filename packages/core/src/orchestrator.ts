@@ -60,6 +60,7 @@ const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput
   snapshots: TaskId,
   restoreTask: TaskId,
   bringHome: BudgetNode,
+  takeOver: TaskId,
   raiseBudget: BudgetNode,
   stop: StopScope,
   endSession: SessionId,

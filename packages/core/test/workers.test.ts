@@ -57,6 +57,26 @@ describe('pause and resume', () => {
     expect((await world.task('a')).worker).toBe('running');
   });
 
+  test('[WKT6.90] who takes a worktree over gets it when the turn has stopped; whoever gets it back is told what was changed', async () => {
+    await using world = await start({ work: () => null });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.heedsInterrupt = false;
+    expect(await world.person.takeOver(a.task)).toEqual({ ready: false });
+    await a.ends('there');
+    const taken = { ready: true, worktree: `/trees/${a.task}`, branch: 'a' };
+    expect(await world.person.takeOver(a.task)).toEqual(taken);
+    expect(await world.person.takeOver(a.task)).toEqual(taken);
+    expect((await world.task('a')).run?.takenOver).toMatchObject({ by: 'person', commit: 'checkpoint of a' });
+    await world.person.resumeWorker(a.task);
+    await quiet();
+    expect(a.last.text).toContain('person worked in your worktree and changed "by-hand.ts" (+2 −1).');
+    expect((await world.task('a')).run?.takenOver).toBeUndefined();
+    await refused(a.orch.takeOver(a.task), 'not_allowed');
+    await a.reports();
+    await refused(world.person.takeOver(a.task), 'wrong_state');
+  });
+
   test('[WRK1] a message that was handed over and not seen before the pause is given again after it', async () => {
     await using world = await start();
     await world.plan({ a: [] });

@@ -8,7 +8,7 @@ import type { Request } from './request.ts';
 import type { Run, RunEnd } from './run.ts';
 import type { Session, SessionKind } from './session.ts';
 import { Isolation, type Task } from './task.ts';
-import type { Diff, Pulled, Snapshot } from './work.ts';
+import type { Diff, Pulled, Snapshot, TakenOver } from './work.ts';
 
 /** Who calls, from the credential of the connection, never from an argument (ID3). */
 export type Caller =
@@ -218,6 +218,11 @@ export interface Orchestrator {
   ): Promise<{ readonly worktree: string; readonly branch: string }>;
   /** Merges a branch of a plan's integration, or of a task, into the person's own checkout: on request, and only if it is clean. */
   bringHome(source: PlanId | TaskId): Promise<Pulled>;
+  /**
+   * Pauses a worker so that a person can work in its checkout; to be called again until its turn has stopped. `resumeWorker`
+   * gives it back, and tells the worker what was changed.
+   */
+  takeOver(task: TaskId): Promise<TakenOver>;
 
   // Sessions, mail and events
   openSession(

@@ -87,6 +87,8 @@ export const Run = z.object({
   /** Its task has been handed over and a sign of life came after it. */
   assigned: z.boolean(),
   paused: z.boolean(),
+  /** A person works in its checkout while it is paused; the commit is the state at that moment, if it could be told. */
+  takenOver: z.object({ by: z.string(), commit: z.string().nullable(), at: z.number() }).optional(),
   /** Transient faults since the last turn that ended well, and when the next try may be made. */
   faults: z.number().int(),
   retryAt: z.number().nullable(),

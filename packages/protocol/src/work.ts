@@ -28,3 +28,8 @@ export interface Snapshot {
   readonly why: string;
   readonly at: number;
 }
+
+/** A checkout that a person works in while its worker is paused; not yet, while the worker's turn is being stopped. */
+export type TakenOver =
+  | { readonly ready: true; readonly worktree: string; readonly branch: string }
+  | { readonly ready: false };

@@ -96,6 +96,7 @@ export function paperCheckouts(changed: ReadonlyMap<string, FileChange[]> = new 
       notices: [],
     }),
     checkpoint: async () => 'c0ffee',
+    changedSince: async ({ name }) => files(name),
     look: async () => NOTHING_FOUND,
     collect: async ({ name }) => ({
       work: { ...work(name), commit: 'c0ffee', problem: null, files: files(name) },

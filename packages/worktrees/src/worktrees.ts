@@ -4,6 +4,7 @@ import {
   ReveilleError,
   formatAgentType,
   type Diff,
+  type FileChange,
   type Pulled,
   type RunId,
   type Snapshot,
@@ -25,7 +26,7 @@ import { retainSnapshots } from './retention.ts';
 import { beginningOf } from './starting.ts';
 import { Watch } from './watch.ts';
 import { checkpoint } from './work/checkpoint.ts';
-import { diff, workProduct } from './work/diff.ts';
+import { changedSince, diff, workProduct } from './work/diff.ts';
 import { bringHome } from './work/home.ts';
 import { forgetCheckout } from './work/forget.ts';
 import { importBranch } from './work/import.ts';
@@ -124,6 +125,10 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
   async checkpoint(task: Task): Promise<string> {
     return await checkpoint(await this.#places.need(this.#lending.ownerOf(task)));
+  }
+
+  async changedSince(task: Task, from: string): Promise<readonly FileChange[]> {
+    return await changedSince(await this.#places.need(this.#lending.ownerOf(task)), from);
   }
 
   async look(task: Task, run: RunId): Promise<Findings> {

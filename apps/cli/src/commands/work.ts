@@ -1,10 +1,11 @@
 import { spawn as startProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ReveilleError, type Client, type FileChange, type Pulled, type TaskView } from '@reveille/protocol';
-import { command } from '../command/spec.ts';
+import { command, type Call } from '../command/spec.ts';
 import { findEither, findTask, viewpointOf } from '../find.ts';
 import { paintOf, print, printJson, reach } from '../reach.ts';
 import { say } from '../say.ts';
-import { harmless } from '../view/columns.ts';
+import { harmless, oneLine } from '../view/columns.ts';
 import { plural } from '../view/words.ts';
 
 const GROUP = 'What was made';
@@ -51,12 +52,17 @@ const open = command({
   about: 'cd "$(reveille open <task>)" goes there.',
   options: {
     with: { type: 'string', value: 'PROGRAM', means: 'start this program with the folder, such as code' },
+    'take-over': {
+      type: 'boolean',
+      means: 'pause its worker first, so that you can work there; `reveille resume` gives it back',
+    },
   },
   json: '{ task, worktree, branch }',
   async run(call) {
     const client = await reach(call);
     const view = await findTask(client, call.args[0] ?? '', await viewpointOf(call));
-    const { worktree, branch } = await workOf(client, view);
+    const takes = call.options['take-over'];
+    const { worktree, branch } = takes ? await takeOver(call, client, view) : await workOf(client, view);
     print(call, { task: view.task.id, worktree, branch }, () => [worktree]);
     return call.options.with === undefined ? 0 : start(call.options.with, worktree);
   },
@@ -68,6 +74,26 @@ async function workOf(
   { task, end }: TaskView,
 ): Promise<{ worktree: string; branch: string }> {
   return end?.work ?? client.diffTask(task.id);
+}
+
+const TAKE_OVER_EVERY_MS = 100;
+
+/** Its turn is stopped first, which takes as long as its agent's last call. */
+async function takeOver(
+  { io, options }: Call,
+  client: Client,
+  { task }: TaskView,
+): Promise<{ worktree: string; branch: string }> {
+  for (let told = false; ; told = true) {
+    const taken = await client.takeOver(task.id);
+    if (taken.ready) {
+      if (!options['json'])
+        io.err.write(`The worktree is yours. \`reveille resume ${task.id}\` gives it back.\n`);
+      return taken;
+    }
+    if (!told && !options['json']) io.err.write(`Waiting until ${oneLine(task.name)} has stopped …\n`);
+    await sleep(TAKE_OVER_EVERY_MS);
+  }
 }
 
 function start(program: string, folder: string): Promise<number> {

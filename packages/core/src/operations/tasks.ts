@@ -8,7 +8,6 @@ import {
   type Caller,
   type Orchestrator,
   type PlanId,
-  type Run,
   type StopScope,
   type Task,
   type TaskId,
@@ -18,12 +17,11 @@ import { checkCaller, checkMayAct, checkOwnsPlan, nameOf, senderOf, sessionOf } 
 import { openBudget } from '../budget.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
-import { enqueue } from '../mailbox.ts';
+import { changedMeanwhile, openRun, pause, resume } from '../pausing.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
 import { cancel, complete, retry, review } from '../task-acts.ts';
-import { moveTask } from '../task-table.ts';
 import type { Tx } from '../tx.ts';
 import { everyTask, viewTask } from '../views.ts';
 
@@ -82,7 +80,10 @@ export function taskOperations(
       return act(parsed.task, (tx) => review(tx, context, parsed, senderOf(caller)));
     },
     pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
-    resumeWorker: (id) => act(id, (tx, task) => resume(tx, host, task)),
+    async resumeWorker(id) {
+      const changed = await changedMeanwhile(context, id);
+      return act(id, (tx, task) => resume(tx, context, task, changed));
+    },
     async interruptWorker(id) {
       const view = await act(id, async (tx, task) => openRun(tx, task));
       host.scheduler.runs.get(id)?.line.interrupt();
@@ -128,34 +129,6 @@ async function raise(tx: Tx, caller: Caller, node: PlanId | TaskId, limits: Budg
   else if (task) tx.put('task', { ...task, budget: openBudget(tx, task.id, task.budget, limits) });
   else
     throw new ReveilleError('wrong_state', `Plan ${node} was saved without a budget; give one to its tasks.`);
-}
-
-async function openRun(tx: Tx, task: Task): Promise<Run> {
-  if (!task.run)
-    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}: no worker is at it.`);
-  return tx.need('run', task.run);
-}
-
-/** No turn begins until it is resumed; one that is open is stopped. Its mail waits. */
-async function pause(tx: Tx, task: Task): Promise<void> {
-  const run = await openRun(tx, task);
-  tx.put('run', { ...run, paused: true });
-  tx.wake(task.session);
-  if (!run.turn && task.state === 'running') moveTask(tx, task, 'waiting', { why: 'paused', on: 'paused' });
-}
-
-async function resume(tx: Tx, host: Host, task: Task): Promise<void> {
-  const run = task.run ? await tx.need('run', task.run) : null;
-  if (!run?.paused) throw new ReveilleError('wrong_state', `Task ${task.id} is not paused.`);
-  tx.put('run', { ...run, paused: false });
-  await enqueue(tx, host.context, {
-    to: task.session,
-    key: `resume:${run.id}:${run.turns}`,
-    kind: 'resume',
-    from: { kind: 'harness' },
-    task: task.id,
-    text: 'You were paused and go on now.',
-  });
 }
 
 /** Everything belongs to nobody but the person and the orchestrator; the rest to whom it belongs (ID5). */

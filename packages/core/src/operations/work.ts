@@ -5,12 +5,15 @@ import {
   type Caller,
   type Orchestrator,
   type PlanId,
+  type TakenOver,
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import { checkCaller, checkMayAct } from '../authority.ts';
+import { checkCaller, checkMayAct, nameOf } from '../authority.ts';
+import type { Context } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import { markTakenOver, openRun, pause, stateOf } from '../pausing.ts';
 import type { Workspaces } from '../ports/workspaces.ts';
 import type { Tx } from '../tx.ts';
 
@@ -21,6 +24,7 @@ export const WORK_OPERATIONS = [
   'snapshots',
   'restoreTask',
   'bringHome',
+  'takeOver',
 ] as const;
 
 /** What is done with what was made. Git does it; what is decided here is who may, and when; what was done is noted. */
@@ -74,7 +78,33 @@ export function workOperations(
       await note('work.brought_home', task, { merged: home.merged });
       return home;
     },
+    async takeOver(id) {
+      if (caller.kind === 'worker')
+        throw new ReveilleError('not_allowed', 'Only a person takes a worktree over.');
+      return takeOver(context, await allowed(id), nameOf(caller));
+    },
   };
+}
+
+/** In two steps: its turn is stopped, and when that has happened the state is marked. */
+async function takeOver(
+  context: Context,
+  { task, at }: { task: Task; at: Workspaces },
+  by: string,
+): Promise<TakenOver> {
+  const resting = await decide(context, async (tx) => {
+    const run = await openRun(tx, task);
+    if (!run.paused) await pause(tx, task);
+    return run.turn === null;
+  });
+  if (!resting) return { ready: false };
+  const commit = await stateOf(at, task);
+  const ready = await decide(context, async (tx) =>
+    markTakenOver(tx, await tx.need('task', task.id), { by, commit }),
+  );
+  if (!ready) return { ready };
+  const { worktree, branch } = await at.diff(task);
+  return { ready, worktree, branch };
 }
 
 /** The task, if the caller may act on it and it has files. */

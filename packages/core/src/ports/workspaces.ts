@@ -1,4 +1,14 @@
-import type { Diff, Plan, Pulled, RunId, Snapshot, Task, TaskId, WorkProduct } from '@reveille/protocol';
+import type {
+  Diff,
+  FileChange,
+  Plan,
+  Pulled,
+  RunId,
+  Snapshot,
+  Task,
+  TaskId,
+  WorkProduct,
+} from '@reveille/protocol';
 
 /** What the checkout of a task starts from. */
 export type Origin =
@@ -72,6 +82,8 @@ export interface Workspaces {
   open(spec: OpenSpec): Promise<Workspace>;
   /** A commit of the state as it is, uncommitted changes included, without touching it. */
   checkpoint(task: Task): Promise<string>;
+  /** What is different now from a checkpoint of the same checkout, uncommitted changes included. */
+  changedSince(task: Task, checkpoint: string): Promise<readonly FileChange[]>;
   /** At the end of a turn: its branch is imported, and looked at. */
   look(task: Task, run: RunId): Promise<Findings>;
   /** Before the end is committed: leftovers are committed and counted. */

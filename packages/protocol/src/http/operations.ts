@@ -102,6 +102,7 @@ export const HTTP_OPERATIONS = {
   snapshots: op([TaskId], READ),
   restoreTask: op([TaskId, z.string().max(1_000).optional()]),
   bringHome: op([BudgetNode]),
+  takeOver: op([TaskId], { repeatable: true }),
 
   openSession: op([
     SessionKind.exclude(['worker']),

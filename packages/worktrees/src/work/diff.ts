@@ -1,4 +1,4 @@
-import type { Diff, WorkProduct } from '@reveille/protocol';
+import type { Diff, FileChange, WorkProduct } from '@reveille/protocol';
 import type { Checkout } from '../checkout.ts';
 import { capture } from './capture.ts';
 import { countChanges, PLAIN } from './counts.ts';
@@ -30,6 +30,15 @@ export async function diff(checkout: Checkout, options: DiffOptions = {}): Promi
     const files = await countChanges(scratch, start, to);
     const patch = await patchBetween(scratch, { start, to, maxBytes: options.maxBytes ?? MAX_BYTES });
     return { branch: checkout.branch, worktree: checkout.path, start, files, ...patch };
+  });
+}
+
+/** What is different now from a commit of ours, such as a checkpoint; uncommitted changes count. */
+export async function changedSince(checkout: Checkout, from: string): Promise<FileChange[]> {
+  return await withCheckout(checkout, async (scratch) => {
+    const { head } = await importInto(scratch, checkout);
+    const { tree } = await capture(scratch, checkout, { head });
+    return await countChanges(scratch, from, tree);
   });
 }
 

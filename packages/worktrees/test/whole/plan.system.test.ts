@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Step } from '@reveille/executors';
+import type { Request } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { openShop, write, type Part } from './world.ts';
 
@@ -169,6 +170,32 @@ test('[WKT6.81] a retry begins afresh, and what the failed attempt made is in a 
   expect(shop.git('show', `${discarded.ref}:later.txt`)).toBe('not committed');
   const restored = await shop.person.restoreTask(a);
   expect(readFileSync(join(restored.worktree, 'later.txt'), 'utf8')).toBe('not committed');
+});
+
+test('[WKT6.91] a person works in a worktree that was taken over; its worker goes on from there', async () => {
+  await using shop = await openShop();
+  const plan = await shop.plan({
+    a: {
+      script: {
+        steps: [edit('a.txt', 'a'), { do: 'ask', text: 'Well?' }, edit('b.txt', 'b'), { do: 'report' }],
+      },
+    },
+  });
+  await shop.until(plan, async () => (await shop.person.inbox()).length > 0);
+  const [{ id: request, task }] = (await shop.person.inbox()) as [Request];
+  await shop.until(plan, async () => (await shop.person.takeOver(task)).ready);
+  const taken = await shop.person.takeOver(task);
+  write(taken.ready ? taken.worktree : '', { 'a.txt': 'mine', 'mine.txt': 'one\n' });
+  await shop.person.resumeWorker(task);
+  await shop.person.answer({ request, answer: 'go on' });
+  expect((await shop.until(plan)).plan.state, await shop.story()).toBe('completed');
+  const { branch } = (await shop.task(plan, 'a')).end!.work!;
+  expect(shop.files(branch)).toEqual(expect.arrayContaining(['a.txt', 'b.txt', 'mine.txt']));
+  expect(shop.git('show', `${branch}:a.txt`)).toBe('mine');
+  const mail = await shop.person.mailbox((await shop.task(plan, 'a')).task.session);
+  expect(mail.find(({ kind }) => kind === 'resume')?.text).toMatch(
+    /changed "a\.txt" \(\+1 −1\), "mine\.txt" \(\+1 −0\)\./,
+  );
 });
 
 test('[WKT6.82] the work comes home on request, and never into a dirty checkout', async () => {
