@@ -60,5 +60,5 @@ export const REQUIRED = required.server;
 /** What is run with it and does not count, each with the reason the suite gives. */
 export const NOT_SCORED = required.not_scored.filter(({ leg }) => leg === 'server');
 
-/** The server does not offer tasks of the protocol (see the decision about them), so nothing of theirs can succeed. */
+/** They want tools of the suite's own that are run as tasks; ours are the children of a spawn, and nothing else (see the decision). */
 export const isOfTasks = (scenario: string): boolean => scenario.startsWith('tasks-');

@@ -7,7 +7,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { isReveilleError, type CallerWorld, type ToolWorld } from '@reveille/protocol';
+import { isReveilleError, isTerminal, type CallerWorld, type ToolWorld } from '@reveille/protocol';
 import { callTool, type ToolResult } from '../call.ts';
 import { isTool, toolNamed, toolsFor } from '../permission.ts';
 import { inputSchema, outputSchema } from '../schema.ts';
@@ -16,6 +16,16 @@ import { answeredBy } from './answered.ts';
 import type { McpCaller, McpOptions } from './caller.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { instructionsFor } from './instructions.ts';
+import {
+  TASKS_EXTENSION,
+  TaskParams,
+  childOf,
+  ownTask,
+  resultOf,
+  shown,
+  takesTasks,
+  waitsForChild,
+} from './tasks.ts';
 
 /** A client that shows no sign of wanting progress gives up after a minute, by the default of the usual SDKs (SUB2). */
 const PATIENCE_MS = { silent: 50_000, withProgress: 600_000 } as const;
@@ -31,28 +41,58 @@ const LONGEST_CALL_ID = 500;
 export function mcpServer(caller: McpCaller, options: McpOptions, connection: string | null): McpServer {
   const mcp = new McpServer(
     { name: 'reveille', title: 'Reveille', version: options.version },
-    { capabilities: { tools: { listChanged: true } }, instructions: instructionsFor(caller.kind) },
+    {
+      capabilities: { tools: { listChanged: true }, extensions: { [TASKS_EXTENSION]: {} } },
+      instructions: instructionsFor(caller.kind),
+    },
   );
   const { server } = mcp;
   server.onerror = (error) => options.onError?.(error);
   server.setRequestHandler('tools/list', async () => ({
     tools: toolsFor(await worldOf(caller, options)).map(listed),
   }));
-  server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const world = await worldOf(caller, options);
-    if (!isTool(params.name)) throw unknownTool(params.name, world);
+  const calling = (world: CallerWorld, context: ServerContext) => async (name: string, input: unknown) => {
     const call = {
-      name: params.name,
-      input: params.arguments,
+      name,
+      input,
       world,
       connection,
       options,
       client: clientOf(server),
       answered: answeredBy(mcp),
     };
-    const result = await run(call, context);
-    const tool = toolsFor(world).find(({ name }) => name === params.name);
+    return run(call, context);
+  };
+  const answer = (name: string, world: CallerWorld, result: ToolResult): CallToolResult => {
+    const tool = toolsFor(world).find((one) => one.name === name);
     return server.projectCallToolResult(toCallResult(result), tool && outputSchema(tool));
+  };
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { name, arguments: input } = params;
+    const world = await worldOf(caller, options);
+    if (!isTool(name)) throw unknownTool(name, world);
+    const call = calling(world, context);
+    const asTask = takesTasks(context) && waitsForChild(name, input);
+    const result = await call(name, asTask ? { ...input, blocking: false } : input);
+    const child = asTask ? childOf(result) : null;
+    if (child === null) return answer(name, world, result);
+    // A result of the extension, which the types of the core do not have.
+    return { ...shown(await ownTask(world, child)), resultType: 'task' } as unknown as CallToolResult;
+  });
+  server.setRequestHandler('tasks/get', { params: TaskParams }, async ({ taskId }, context) => {
+    const world = await worldOf(caller, options);
+    const view = await ownTask(world, taskId);
+    const call = calling(world, context);
+    if (view.task.state === 'cancelled') return { ...shown(view), resultType: 'complete' };
+    const result = await resultOf(view, async (name, input) => answer(name, world, await call(name, input)));
+    const state = result === null ? {} : { status: 'completed', result };
+    return { ...shown(view), ...state, resultType: 'complete' };
+  });
+  server.setRequestHandler('tasks/cancel', { params: TaskParams }, async ({ taskId }) => {
+    const world = await worldOf(caller, options);
+    const { task } = await ownTask(world, taskId);
+    if (!isTerminal(task.state)) await world.orchestrator.cancelTask(task.id, 'cancelled by its client');
+    return { resultType: 'complete' };
   });
   return mcp;
 }
