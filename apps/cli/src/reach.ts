@@ -14,7 +14,11 @@ export async function reach({ io }: Asking): Promise<Client> {
 export const paintOf = ({ io }: Asking): Paint => paintFor(io.out, io.env);
 
 /** Lines for a person, or the value for a program. */
-export function print({ io, options }: Call, value: unknown, lines: () => readonly string[]): void {
+export function print(
+  { io, options }: Pick<Call, 'io'> & { readonly options: { readonly json: boolean } },
+  value: unknown,
+  lines: () => readonly string[],
+): void {
   if (options.json) return printJson({ io }, value);
   for (const text of lines()) say(io.out, text);
 }

@@ -49,7 +49,7 @@ export async function repositoryIfAny(asked: Asked): Promise<Repository | null> 
 export const homeOf = ({ env }: Call['io']): string => env['HOME'] ?? homedir();
 
 /** What a hook of git has set is about another repository than the one that is asked for. */
-function withoutGit(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withoutGit(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries({ ...env, LC_ALL: 'C' }).filter(
       ([name]) => !/^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX)$/.test(name),

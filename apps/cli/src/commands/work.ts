@@ -4,6 +4,7 @@ import { ReveilleError, type Client, type FileChange, type Pulled, type TaskView
 import { command, type Call } from '../command/spec.ts';
 import { findEither, findTask, viewpointOf } from '../find.ts';
 import { paintOf, print, printJson, reach } from '../reach.ts';
+import { INTEGRATE_OPTIONS, publish } from './publishing.ts';
 import { say } from '../say.ts';
 import { harmless, oneLine } from '../view/columns.ts';
 import { plural } from '../view/words.ts';
@@ -168,15 +169,17 @@ const restore = command({
 const integrate = command({
   name: 'integrate',
   group: GROUP,
-  summary: 'merges the branch of a plan, or of a task, into your checkout',
+  summary: 'merges the branch of a plan, or of a task, into your checkout, or pushes it',
   usage: '<plan|task>',
   about: `Only on request, and only into a checkout without uncommitted changes. A conflict is told by file, and then nothing
-was changed (exit code 5).`,
-  options: {},
-  json: '{ merged: true, commit, files } or { merged: false, conflicts: [{ path, why }] }',
+was changed (exit code 5). With --push or --pr your checkout stays as it is.`,
+  options: INTEGRATE_OPTIONS,
+  json: '{ merged: true, commit, files }, { merged: false, conflicts: [{ path, why }] } or { pushed: { remote, branch }, request }',
   async run(call) {
     const client = await reach(call);
     const { plan, task } = await findEither(client, call.args[0] ?? '', await viewpointOf(call));
+    const { push: pushes, pr } = call.options;
+    if (pushes || pr) return publish(call, client, plan ?? task);
     const home = await client.bringHome(plan ? plan.id : task.task.id);
     const paint = paintOf(call);
     print(call, home, () =>
