@@ -21,6 +21,9 @@ const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
   idle: 'health',
   failure: 'error',
   escape: 'error',
+  plan: 'approval_request',
+  conflict: 'error',
+  budget: 'approval_request',
 };
 
 interface Asked {
