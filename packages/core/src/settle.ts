@@ -1,6 +1,7 @@
 import {
   formatAgentType,
   isTerminal,
+  type Request,
   type Run,
   type RunEnd,
   type Session,
@@ -11,6 +12,9 @@ import { release } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
+import { askAboutFailure } from './failure.ts';
+import { cancelsPlans } from './orchestrator-session.ts';
+import { endsPlan } from './plan-status.ts';
 import { closeRequests, openRequest } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
@@ -57,7 +61,8 @@ export async function settle(
     if (lastWord) markRead(tx, await deliveredMessages(tx, task.session));
     return askForReview(tx, context, next, run);
   }
-  await finish(tx, context, next, { run, lastWord, wasBlocked: task.state === 'blocked' });
+  const request = await askAboutFailure(tx, context, next, { run, end });
+  await finish(tx, context, next, { run, lastWord, request, wasBlocked: task.state === 'blocked' });
   return next;
 }
 
@@ -66,16 +71,24 @@ export async function finish(
   tx: Tx,
   context: Context,
   task: Task,
-  options: { run: Run | null; lastWord: boolean; wasBlocked?: boolean },
+  options: { run: Run | null; lastWord: boolean; wasBlocked?: boolean; request?: Request['id'] | null },
 ): Promise<void> {
-  await tellOwner(tx, context, task, options.run);
+  const { run, request = null } = options;
+  const moved = await moveDependents(tx, task, options.wasBlocked ?? false);
+  const moves = task.plan === null || moved > 0 || (await endsPlan(tx, task));
+  await tellOwner(tx, context, task, { run, request, moves });
   const session = await tx.need('session', task.session);
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
-  if (task.state === 'completed') await releaseDependents(tx, task);
+  const planless = task.state !== 'cancelled' || (session.plans ?? []).length === 0;
+  if (session.childrenOpen > 0 || !planless) await endChildren(tx, context, session, task);
+}
+
+/** How many tasks were freed or blocked by its end. */
+async function moveDependents(tx: Tx, task: Task, wasBlocked: boolean): Promise<number> {
+  if (task.state === 'completed') return releaseDependents(tx, task);
   // What depends on a blocked task has already counted it.
-  else if (!options.wasBlocked) await blockDependents(tx, task);
-  if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
+  return wasBlocked ? 0 : blockDependents(tx, task);
 }
 
 function nextState(task: Task, end: RunEnd): TaskState {
@@ -91,7 +104,13 @@ function endWhy(end: RunEnd): string {
 }
 
 /** The end, keyed by its run: a second attempt's end is not a duplicate of the first's. */
-async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null): Promise<void> {
+async function tellOwner(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  told: { readonly run: Run | null; readonly request: Request['id'] | null; readonly moves: boolean },
+): Promise<void> {
+  const { run, request, moves } = told;
   if (task.plan === null) {
     const owner = await tx.need('session', task.owner);
     tx.put('session', { ...owner, childrenOpen: owner.childrenOpen - 1 });
@@ -104,7 +123,9 @@ async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null):
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
     task: task.id,
     run: run?.id ?? null,
+    request,
     text: run ? '' : task.why,
+    moves,
     urgent: task.state === 'failed',
     fresh: true,
   });
@@ -136,8 +157,13 @@ async function askForReview(tx: Tx, context: Context, task: Task, run: Run | nul
 /** MBX6: running children are cancelled or, by setting, handed to the parent's own owner. A cancel always goes down (SUB7). */
 async function endChildren(tx: Tx, context: Context, session: Session, parent: Task): Promise<void> {
   const handUp = context.settings.orphans === 'hand_up' && parent.state !== 'cancelled';
-  for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
-    if (isTerminal(child.state)) continue;
+  const cancels = parent.state === 'cancelled';
+  if (cancels) await cancelsPlans(tx, session, `"${parent.name}" is cancelled`);
+  for (const listed of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
+    // The end of one may have blocked another, in this same change.
+    const child = await tx.need('task', listed.id);
+    // An orchestrator that failed may be tried again, and then its plan's ends are in its mailbox.
+    if (isTerminal(child.state) || (child.plan !== null && !cancels)) continue;
     if (handUp) await handTo(tx, child, parent.owner);
     else
       await cancelTree(tx, context, child, {
@@ -177,7 +203,9 @@ export async function cancelTree(
   tx.put('task', { ...task, cancelling: { ...wish, at: tx.now } });
   tx.wake(task.session);
   let count = 1;
-  for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
+  await cancelsPlans(tx, await tx.need('session', task.session), `"${task.name}" is cancelled`);
+  for (const listed of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
+    const child = await tx.need('task', listed.id);
     count += await cancelTree(tx, context, child, {
       by: wish.by,
       why: `its parent "${task.name}" is cancelled`,

@@ -16,7 +16,8 @@ import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
 import { checkPlan, resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
-import { addTask, cancelPlan, createPlan, pausePlan, resumePlan, startPlan } from '../plans.ts';
+import { startOrAsk } from '../plan-approval.ts';
+import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
 import { personSession } from '../sessions.ts';
 import type { Tx } from '../tx.ts';
 import { everyPlan, viewPlan, viewTask } from '../views.ts';
@@ -70,8 +71,12 @@ export function planOperations(
         await checkCaller(tx, caller);
         await checkDelegation(tx, context, caller, checked.agents);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
-        return createPlan(tx, context, checked, { owner, start: options.start ?? false });
+        const start = options.start === true && caller.kind !== 'worker';
+        return createPlan(tx, context, checked, { owner, start });
       });
+      // A worker may have to ask first.
+      if (options.start && caller.kind === 'worker')
+        await change(id, (tx, plan) => startOrAsk(tx, context, caller, plan));
       return getPlan(id);
     },
 
@@ -93,7 +98,7 @@ export function planOperations(
       return viewTask(store, row.doc);
     },
 
-    startPlan: (id) => change(id, (tx, plan) => startPlan(tx, plan)),
+    startPlan: (id) => change(id, (tx, plan) => startOrAsk(tx, context, caller, plan)),
     pausePlan: (id) => change(id, (tx, plan) => pausePlan(tx, plan)),
     resumePlan: (id) => change(id, (tx, plan) => resumePlan(tx, plan)),
     cancelPlan: (id, why) => change(id, (tx, plan) => cancelPlan(tx, context, plan, wish(why))),

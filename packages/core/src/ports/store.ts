@@ -118,7 +118,7 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
       byKey: { equal: ['key'], order: 'id' },
     },
     unique: ['key'],
-    fixed: ['id', 'to', 'number', 'key', 'kind', 'from', 'task', 'run', 'request', 'text', 'urgent', 'at'],
+    fixed: ['id', 'to', 'number', 'key', 'kind', 'from', 'task', 'run', 'request', 'text', 'urgent', 'quiet', 'at'],
     over: (m) => m.state === 'read' || m.state === 'dead',
   },
   request: {
