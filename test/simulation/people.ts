@@ -52,7 +52,7 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** What people say where only a choice is an answer. */
-const WORDS: Readonly<Record<string, string>> = { idle: 'mark complete', failure: 'cancel' };
+const WORDS: Readonly<Record<string, string>> = { idle: 'mark complete', failure: 'cancel', escape: 'seen' };
 /** A look, and one that says nothing without more words. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(['details', 'retry with']);
 

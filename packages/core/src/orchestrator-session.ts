@@ -48,13 +48,3 @@ export async function keepPlan(tx: Tx, owner: Session, plan: Plan): Promise<void
   const row = await tx.need('session', owner.id);
   tx.put('session', { ...row, plans: [...(row.plans ?? []), plan.id] });
 }
-
-/** Its plans go with it: what ends of them from now on ends because of that. Their tasks are for the caller to cancel. */
-export async function cancelsPlans(tx: Tx, session: Session, why: string): Promise<void> {
-  for (const plan of await openPlans(tx, session)) {
-    // A draft has no status derived from its tasks.
-    const state = plan.state === 'draft' ? 'active' : plan.state;
-    tx.put('plan', { ...plan, state, cancelling: plan.cancelling ?? why });
-    if (!tx.planMoves.has(plan.id)) tx.planMoves.set(plan.id, new Map());
-  }
-}

@@ -13,7 +13,7 @@ import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
 import { askAboutFailure } from './failure.ts';
-import { cancelsPlans } from './orchestrator-session.ts';
+import { openPlans } from './orchestrator-session.ts';
 import { endsPlan } from './plan-status.ts';
 import { closeRequests, openRequest } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
@@ -80,8 +80,8 @@ export async function finish(
   const session = await tx.need('session', task.session);
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
-  const planless = task.state !== 'cancelled' || (session.plans ?? []).length === 0;
-  if (session.childrenOpen > 0 || !planless) await endChildren(tx, context, session, task);
+  if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
+  if (task.state === 'cancelled') await cancelPlans(tx, context, session, { by: 'reveille', why: task.why });
 }
 
 /** How many tasks were freed or blocked by its end. */
@@ -157,13 +157,9 @@ async function askForReview(tx: Tx, context: Context, task: Task, run: Run | nul
 /** MBX6: running children are cancelled or, by setting, handed to the parent's own owner. A cancel always goes down (SUB7). */
 async function endChildren(tx: Tx, context: Context, session: Session, parent: Task): Promise<void> {
   const handUp = context.settings.orphans === 'hand_up' && parent.state !== 'cancelled';
-  const cancels = parent.state === 'cancelled';
-  if (cancels) await cancelsPlans(tx, session, `"${parent.name}" is cancelled`);
-  for (const listed of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
-    // The end of one may have blocked another, in this same change.
-    const child = await tx.need('task', listed.id);
-    // An orchestrator that failed may be tried again, and then its plan's ends are in its mailbox.
-    if (isTerminal(child.state) || (child.plan !== null && !cancels)) continue;
+  for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
+    // A plan goes on: its owner may be tried again, and then finds its ends in its mailbox.
+    if (isTerminal(child.state) || child.plan !== null) continue;
     if (handUp) await handTo(tx, child, parent.owner);
     else
       await cancelTree(tx, context, child, {
@@ -171,6 +167,25 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
         why: `its parent "${parent.name}" is ${parent.state}`,
       });
   }
+}
+
+/** The plans of an orchestrator that is cancelled go with it. */
+async function cancelPlans(
+  tx: Tx,
+  context: Context,
+  session: Session,
+  wish: { by: string; why: string },
+): Promise<number> {
+  let count = 0;
+  for (const plan of await openPlans(tx, session)) {
+    // A draft has no status derived from its tasks.
+    const state = plan.state === 'draft' ? 'active' : plan.state;
+    tx.put('plan', { ...plan, state, cancelling: plan.cancelling ?? wish.why });
+    if (!tx.planMoves.has(plan.id)) tx.planMoves.set(plan.id, new Map());
+    for (const task of await tx.list('task', { list: 'byPlan', equal: [plan.id] }))
+      count += await cancelTree(tx, context, task, wish);
+  }
+  return count;
 }
 
 async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> {
@@ -191,9 +206,11 @@ async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> 
 export async function cancelTree(
   tx: Tx,
   context: Context,
-  task: Task,
+  listed: Task,
   wish: { by: string; why: string },
 ): Promise<number> {
+  // The end of one may have blocked another, in this same change.
+  const task = await tx.need('task', listed.id);
   if (isTerminal(task.state) || task.cancelling) return 0;
   const run = task.run ? await tx.need('run', task.run) : null;
   if (!run || run.host === null) {
@@ -203,9 +220,8 @@ export async function cancelTree(
   tx.put('task', { ...task, cancelling: { ...wish, at: tx.now } });
   tx.wake(task.session);
   let count = 1;
-  await cancelsPlans(tx, await tx.need('session', task.session), `"${task.name}" is cancelled`);
-  for (const listed of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
-    const child = await tx.need('task', listed.id);
+  count += await cancelPlans(tx, context, await tx.need('session', task.session), wish);
+  for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
     count += await cancelTree(tx, context, child, {
       by: wish.by,
       why: `its parent "${task.name}" is cancelled`,
