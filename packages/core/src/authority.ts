@@ -90,11 +90,7 @@ export async function checkMayMessage(tx: Tx, caller: Caller, to: Session): Prom
   const own = sessionOf(caller);
   if (!own) return;
   const self = await tx.need('session', own);
-  if (
-    isEverybodys(self) ||
-    self.parent === to.id ||
-    (self.parent !== null && self.parent === to.parent)
-  )
+  if (isEverybodys(self) || self.parent === to.id || (self.parent !== null && self.parent === to.parent))
     return;
   for (let id: SessionId | null = to.parent; id !== null;) {
     if (id === own) return;

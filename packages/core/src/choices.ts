@@ -36,7 +36,11 @@ export async function answerWith(
   if (request.state === 'open') {
     // A look at it is no answer.
     if (chosen?.id === 'details') return request;
-    if (text.trim().toLowerCase() === PASS_ON && request.with !== null && request.with === sessionOf(caller)) {
+    if (
+      text.trim().toLowerCase() === PASS_ON &&
+      request.with !== null &&
+      request.with === sessionOf(caller)
+    ) {
       await passOn(tx, context, request);
       return tx.need('request', request.id);
     }
@@ -91,8 +95,7 @@ type About = Choosing & { readonly request: Request };
 async function aboutSilence(tx: Tx, context: Context, task: Task, about: About): Promise<void> {
   const { request, chosen, caller } = about;
   if (chosen?.id === 'mark complete') await complete(tx, context, task, '');
-  if (chosen?.id === 'cancel')
-    await cancel(tx, context, task, { by: nameOf(caller), why: 'it was silent' });
+  if (chosen?.id === 'cancel') await cancel(tx, context, task, { by: nameOf(caller), why: 'it was silent' });
   if (chosen?.id === 'remind' && task.run) await remind(tx, context, task, request.id);
 }
 

@@ -1,4 +1,11 @@
-import { formatAgentType, optionsOf, type Request, type Run, type RunEnd, type Task } from '@reveille/protocol';
+import {
+  formatAgentType,
+  optionsOf,
+  type Request,
+  type Run,
+  type RunEnd,
+  type Task,
+} from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { openRequest } from './requests.ts';
 import type { Tx } from './tx.ts';

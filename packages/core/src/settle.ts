@@ -13,9 +13,9 @@ import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
 import { askAboutFailure } from './failure.ts';
-import { openPlans } from './orchestrator-session.ts';
+import { isOrchestrator, openPlans } from './orchestrator-session.ts';
 import { endsPlan } from './plan-status.ts';
-import { closeRequests, openRequest } from './requests.ts';
+import { closeRequests, openRequest, passOn } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
 import { moveTask } from './task-table.ts';
@@ -81,6 +81,7 @@ export async function finish(
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
   if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
+  await passOnAll(tx, context, session);
   if (task.state === 'cancelled') await cancelPlans(tx, context, session, { by: 'reveille', why: task.why });
 }
 
@@ -167,6 +168,13 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
         why: `its parent "${parent.name}" is ${parent.state}`,
       });
   }
+}
+
+/** What an orchestrator was to decide about is for whoever is next; nobody waits five minutes for one that is gone. */
+async function passOnAll(tx: Tx, context: Context, session: Session): Promise<void> {
+  if (!isOrchestrator(session)) return;
+  for (const request of await tx.list('request', { list: 'passing', equal: [1] }))
+    if (request.with === session.id) await passOn(tx, context, request);
 }
 
 /** The plans of an orchestrator that is cancelled go with it. */

@@ -24,7 +24,6 @@ import { checkApproved } from '../plan-approval.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
-import { knownRepository } from '../repository-agents.ts';
 import { retryBy } from '../retry-by.ts';
 import { cancel, complete, review } from '../task-acts.ts';
 import { moveTask } from '../task-table.ts';
@@ -76,17 +75,12 @@ export function taskOperations(
   return {
     getTask,
     listTasks: (filter) => listTasks(store, filter),
-    deployTask: (id) =>
-      act(id, async (tx, task) => {
-        await checkApproved(tx, caller, task);
-        await deployTask(tx, task);
-      }),
+    deployTask: (id) => act(id, (tx, task) => deploy(tx, caller, task)),
     completeTask: (id, output) => act(id, (tx, task) => complete(tx, context, task, output ?? '')),
     cancelTask: (id, why) =>
       act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
     async retryTask(id, input) {
       const by = parseInput(RetryInput, input ?? {});
-      if (by.agent !== undefined) await knownRepository(host, caller, (await getTask(id)).task.repository);
       return act(id, (tx, task) => retryBy(tx, context, task, { caller, by }));
     },
     async reviewTask(input) {
@@ -111,6 +105,11 @@ export function taskOperations(
       return stopAll(host, scope, { by, why });
     },
   };
+}
+
+async function deploy(tx: Tx, caller: Caller, task: Task): Promise<void> {
+  await checkApproved(tx, caller, task);
+  await deployTask(tx, task);
 }
 
 type Filter = Parameters<Orchestrator['listTasks']>[0];
