@@ -21,6 +21,7 @@ import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { isIntegrator } from '../integrator.ts';
 import { enqueue } from '../mailbox.ts';
+import { knownFor } from '../repository-agents.ts';
 import { openRequest } from '../requests.ts';
 import type { Tx } from '../tx.ts';
 
@@ -65,6 +66,7 @@ export function correspondence(
     async answer(input) {
       const { request, answer } = parseInput(AnswerInput, input);
       await host.alive(caller);
+      await knownFor(host, request);
       return decide(context, (tx) => answerAs(tx, host, caller, { request, text: answer }));
     },
     async reserve(id, amounts) {

@@ -18,6 +18,7 @@ import { checkPlan, resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
 import { startOrAsk } from '../plan-approval.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
+import type { Store } from '../ports/store.ts';
 import { personSession } from '../sessions.ts';
 import type { Tx } from '../tx.ts';
 import { everyPlan, viewPlan, viewTask } from '../views.ts';
@@ -61,6 +62,9 @@ export function planOperations(
     return (await getPlan(id)).plan;
   }
 
+  const startPlan = (id: PlanId): Promise<Plan> =>
+    change(id, (tx, plan) => startOrAsk(tx, context, caller, plan));
+
   return {
     async savePlan(input, options = {}) {
       const repository = await knownRepository(host, caller, namedIn(input));
@@ -75,8 +79,7 @@ export function planOperations(
         return createPlan(tx, context, checked, { owner, start });
       });
       // A worker may have to ask first.
-      if (options.start && caller.kind === 'worker')
-        await change(id, (tx, plan) => startOrAsk(tx, context, caller, plan));
+      if (options.start && caller.kind === 'worker') await startPlan(id);
       return getPlan(id);
     },
 
@@ -98,15 +101,17 @@ export function planOperations(
       return viewTask(store, row.doc);
     },
 
-    startPlan: (id) => change(id, (tx, plan) => startOrAsk(tx, context, caller, plan)),
+    startPlan,
     pausePlan: (id) => change(id, (tx, plan) => pausePlan(tx, plan)),
     resumePlan: (id) => change(id, (tx, plan) => resumePlan(tx, plan)),
     cancelPlan: (id, why) => change(id, (tx, plan) => cancelPlan(tx, context, plan, wish(why))),
     getPlan,
-    async listPlans() {
-      const plans = await everyPlan(store);
-      await store.barrier();
-      return plans;
-    },
+    listPlans: () => listPlans(store),
   };
+}
+
+async function listPlans(store: Store): Promise<Plan[]> {
+  const plans = await everyPlan(store);
+  await store.barrier();
+  return plans;
 }

@@ -24,6 +24,7 @@ import { checkApproved } from '../plan-approval.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
+import { knownFor } from '../repository-agents.ts';
 import { retryBy } from '../retry-by.ts';
 import { cancel, complete, review } from '../task-acts.ts';
 import { moveTask } from '../task-table.ts';
@@ -81,6 +82,7 @@ export function taskOperations(
       act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
     async retryTask(id, input) {
       const by = parseInput(RetryInput, input ?? {});
+      await knownFor(host, id);
       return act(id, (tx, task) => retryBy(tx, context, task, { caller, by }));
     },
     async reviewTask(input) {
