@@ -8,7 +8,7 @@ test.for(VENDORS.filter(({ name }) => name === 'claude'))(
   async ({ name, shell }) => {
     await using house = await AgentsHouse.open({
       engine: { steer: false },
-      acp: { missing: { program: '/nowhere/an-agent' } },
+      acp: { custom: { missing: { command: ['/nowhere/an-agent'] } } },
     });
     const client = await house.connect();
     const { plan } = await play({
