@@ -51,10 +51,10 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     name: 'end-in-two-commits',
     invariant: 'ends',
     file: core('settle.ts'),
-    find: `  await tellOwner(tx, context, task, options.run);
+    find: `  await tellOwner(tx, context, task, { run, request, moves });
 `,
     replace: `  context.clock.after(3, () => {
-    void import('./decide.ts').then(({ decide }) => decide(context, (next) => tellOwner(next, context, task, options.run)));
+    void import('./decide.ts').then(({ decide }) => decide(context, (next) => tellOwner(next, context, task, { run, request, moves })));
   });
 `,
     why: 'the run ends in one change and the parent is told in another: a crash in between loses the end',
@@ -87,7 +87,9 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
     task: task.id,
     run: run?.id ?? null,
+    request,
     text: run ? '' : task.why,
+    moves,
     urgent: task.state === 'failed',
     fresh: true,
 `,
@@ -96,7 +98,9 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
     task: task.id,
     run: run?.id ?? null,
+    request,
     text: run ? '' : task.why,
+    moves,
     urgent: task.state === 'failed',
 `,
     why: 'ends are keyed by task: the end of a retried task is taken for one already told',

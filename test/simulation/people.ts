@@ -51,6 +51,11 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
   'aborted',
 ]);
 
+/** What people say where only a choice is an answer. */
+const WORDS: Readonly<Record<string, string>> = { idle: 'mark complete', failure: 'cancel', escape: 'seen' };
+/** A look, and one that says nothing without more words. */
+const NO_ANSWERS: ReadonlySet<string> = new Set(['details', 'retry with']);
+
 /** The people of a world: what they do to plans, workers and chats, at moments chance picks. */
 export class People {
   readonly #world: World;
@@ -298,7 +303,8 @@ export class People {
     const { chance } = this.#world;
     const request = chance.pick(await person.inbox());
     if (!request || request.kind === 'review') return;
-    await this.#answer(person, request.id, chance.pick(request.options) ?? 'yes');
+    const options = request.options.filter((option) => !NO_ANSWERS.has(option));
+    await this.#answer(person, request.id, chance.pick(options) ?? 'yes');
   }
 
   async #answer(person: Orchestrator, request: RequestId, answer: string): Promise<void> {
@@ -364,7 +370,7 @@ export class People {
       (request) => request.with === null || rows.session.get(request.with)?.kind !== 'worker',
     );
     await each(mine, 'answer', (person, request) =>
-      this.#answer(person, request.id, request.kind === 'idle' ? 'mark complete' : 'yes'),
+      this.#answer(person, request.id, WORDS[request.kind] ?? 'yes'),
     );
   }
 }

@@ -55,13 +55,16 @@ export const senderOf = (caller: Caller): Sender =>
 
 export const nameOf = (caller: Caller): string => (caller.kind === 'person' ? 'person' : caller.session);
 
+/** A person's client that orchestrates; one at work on a goal has what it owns, like any worker. */
+const isEverybodys = ({ kind, task }: Session): boolean => kind === 'orchestrator' && task === null;
+
 /** Only the owner, one above it, an orchestrator or a person may complete, cancel or retry a task (ID5). */
 export async function checkMayAct(tx: Tx, caller: Caller, task: Task): Promise<void> {
   await checkCaller(tx, caller);
   const session = sessionOf(caller);
   if (!session) return;
   const self = await tx.need('session', session);
-  if (self.kind === 'orchestrator') return;
+  if (isEverybodys(self)) return;
   for (let id: SessionId | null = task.owner; id !== null;) {
     if (id === session) return;
     const above: Session = await tx.need('session', id);
@@ -74,8 +77,7 @@ export async function checkOwnsPlan(tx: Tx, caller: Caller, plan: Plan): Promise
   await checkCaller(tx, caller);
   const session = sessionOf(caller);
   if (!session || session === plan.owner) return;
-  const self = await tx.need('session', session);
-  if (self.kind === 'orchestrator') return;
+  if (isEverybodys(await tx.need('session', session))) return;
   throw new ReveilleError(
     'not_allowed',
     `Plan ${plan.id} is not yours: only its owner, the orchestrator or a person may change it.`,
@@ -88,11 +90,7 @@ export async function checkMayMessage(tx: Tx, caller: Caller, to: Session): Prom
   const own = sessionOf(caller);
   if (!own) return;
   const self = await tx.need('session', own);
-  if (
-    self.kind === 'orchestrator' ||
-    self.parent === to.id ||
-    (self.parent !== null && self.parent === to.parent)
-  )
+  if (isEverybodys(self) || self.parent === to.id || (self.parent !== null && self.parent === to.parent))
     return;
   for (let id: SessionId | null = to.parent; id !== null;) {
     if (id === own) return;

@@ -12,6 +12,7 @@ import { endBody, envelope } from './envelope.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspace } from './ports/workspaces.ts';
 import type { OpenedTurn } from './run-acts.ts';
+import { situation } from './situation.ts';
 
 /** Messages as their recipient gets them. An end is read from its run, which never changes again. */
 export async function deliveries(store: Store, messages: readonly Message[]): Promise<Delivery[]> {
@@ -43,6 +44,9 @@ export async function turnText(
   if (turn.assignment) parts.push(await assignmentText(context, task, given));
   if (turn.resumed) parts.push(await resumeNote(store, task));
   for (const delivery of await deliveries(store, turn.messages)) parts.push(delivery.text);
+  const session = (await store.get('session', task.session))?.doc;
+  const stands = session ? await situation(store, session) : null;
+  if (stands !== null) parts.push(stands);
   return parts.join('\n\n');
 }
 

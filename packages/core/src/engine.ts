@@ -161,6 +161,8 @@ export class Engine {
   async #takeBackCalls(): Promise<void> {
     for (const kind of ['chat', 'terminal', 'orchestrator']) {
       for (const { doc } of await this.context.store.find('session', { list: 'byKind', equal: [kind] })) {
+        // Who is at work on a task has no connection: its own history says what it has seen.
+        if (doc.task !== null) continue;
         await decide(this.context, async (tx) =>
           giveBack(tx, await deliveredMessages(tx, doc.id), 'unknown'),
         );

@@ -24,7 +24,7 @@ function headline(message: Message, task: Task | null, end: RunEnd | null): stri
   const who = sender(message);
   switch (message.kind) {
     case 'end':
-      return `${who} received the task ${quote(task?.prompt ?? '')}; it ended: ${end?.status ?? 'cancelled'}. Its response:`;
+      return `${who} received the task ${quote(task?.prompt ?? '')}; it ended: ${end?.status ?? 'cancelled'}.${decide(message)} Its response:`;
     case 'question':
       return `${who} asks you (answer with request ${message.request}):`;
     case 'approval_request':
@@ -52,6 +52,8 @@ function headline(message: Message, task: Task | null, end: RunEnd | null): stri
       return message.kind satisfies never;
   }
 }
+
+const decide = ({ request }: Message): string => (request ? ` Decide about it with request ${request}.` : '');
 
 function sender(message: Message): string {
   const { from } = message;
@@ -84,7 +86,7 @@ export function endBody(task: Task, end: RunEnd): string {
 }
 
 /** One line, harmless, of bounded length: a prompt is an author's word and may hold anything. */
-function quote(text: string): string {
+export function quote(text: string): string {
   const flat = defuse(text.replaceAll(/\s+/g, ' ').trim());
   return JSON.stringify(flat.length > 300 ? `${flat.slice(0, 300)}…` : flat);
 }

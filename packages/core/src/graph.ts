@@ -3,15 +3,18 @@ import { offerTask } from './offers.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
-/** A task completed: dependents that waited for nothing else become ready (PLN3). */
-export async function releaseDependents(tx: Tx, task: Task): Promise<void> {
+/** A task completed: dependents that waited for nothing else become ready (PLN3). Answers with how many. */
+export async function releaseDependents(tx: Tx, task: Task): Promise<number> {
+  let freed = 0;
   for (const id of task.dependents) {
     const dependent = await tx.need('task', id);
     const openDependencies = dependent.openDependencies - 1;
     const next = { ...dependent, openDependencies };
     tx.put('task', next);
     await makeReady(tx, next);
+    if ((await tx.need('task', id)).state === 'ready') freed++;
   }
+  return freed;
 }
 
 /** A pending task whose dependencies have completed is ready; it is offered while its plan is active. */
@@ -31,9 +34,10 @@ const readyWhy = (plan: Plan | null, task: Task): string =>
 
 /**
  * A task failed or was cancelled: everything that depends on it, however far down, is blocked (PLN4). Each
- * task counts its bad dependencies, and a blocked one is bad in turn.
+ * task counts its bad dependencies, and a blocked one is bad in turn. Answers with how many were blocked.
  */
-export async function blockDependents(tx: Tx, task: Task): Promise<void> {
+export async function blockDependents(tx: Tx, task: Task): Promise<number> {
+  let blocked = 0;
   const queue = [task];
   for (let bad = queue.shift(); bad; bad = queue.shift()) {
     for (const id of bad.dependents) {
@@ -42,8 +46,10 @@ export async function blockDependents(tx: Tx, task: Task): Promise<void> {
       tx.put('task', counted);
       if (counted.state !== 'pending') continue;
       queue.push(moveTask(tx, counted, 'blocked', { why: `"${task.name}" is ${task.state}` }));
+      blocked++;
     }
   }
+  return blocked;
 }
 
 /** The way back: a task that was bad may complete after all. */

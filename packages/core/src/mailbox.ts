@@ -13,6 +13,7 @@ import {
 } from '@reveille/protocol';
 import { newId, type Context } from './context.ts';
 import type { Tx } from './tx.ts';
+import { isQuiet } from './wake-policy.ts';
 
 export interface Letter {
   readonly to: SessionId;
@@ -22,6 +23,8 @@ export interface Letter {
   readonly from: Sender;
   readonly text: string;
   readonly urgent?: boolean;
+  /** See the wake policy. */
+  readonly moves?: boolean;
   readonly task?: TaskId | null;
   readonly run?: RunId | null;
   readonly request?: RequestId | null;
@@ -58,6 +61,7 @@ export async function enqueue(tx: Tx, context: Context, letter: Letter): Promise
     request: letter.request ?? null,
     text: letter.text,
     urgent: letter.urgent ?? false,
+    ...(isQuiet(session, letter) ? { quiet: true } : {}),
     state: ended ? 'dead' : 'queued',
     taken: null,
     maybeSeen: 0,

@@ -1,4 +1,4 @@
-import { TASK_STATES, type Plan, type PlanState } from '@reveille/protocol';
+import { TASK_STATES, type Plan, type PlanState, type Task, type TaskState } from '@reveille/protocol';
 import type { Tx } from './tx.ts';
 
 const CAN_STILL_RUN = ['pending', 'ready', 'running', 'waiting', 'review'] as const;
@@ -10,15 +10,29 @@ const CAN_STILL_RUN = ['pending', 'ready', 'running', 'waiting', 'review'] as co
 export async function derivePlans(tx: Tx): Promise<void> {
   for (const [id, moves] of tx.planMoves) {
     const plan = await tx.need('plan', id);
-    const counts: Record<string, number> = { ...plan.counts };
-    for (const [state, difference] of moves) counts[state] = (counts[state] ?? 0) + difference;
+    const counts = counted(plan, moves);
     const state = derivedState(plan, counts);
     const moved = state === plan.state ? {} : { state, since: tx.now, why: reason(plan, state, counts) };
-    const ended = !['draft', 'active', 'paused'].includes(state);
-    tx.put('plan', { ...plan, counts, ...moved, ...(ended ? { cancelling: null } : {}) });
+    tx.put('plan', { ...plan, counts, ...moved, ...(isEnded(state) ? { cancelling: null } : {}) });
     if (state !== plan.state) tx.wake(plan.owner);
   }
   tx.planMoves.clear();
+}
+
+/** Whether, as this decision has left its tasks so far, nothing more of a task's plan can run. */
+export async function endsPlan(tx: Tx, { plan: id }: Task): Promise<boolean> {
+  if (!id) return false;
+  const plan = await tx.need('plan', id);
+  const state = derivedState(plan, counted(plan, tx.planMoves.get(id) ?? new Map()));
+  return isEnded(state);
+}
+
+const isEnded = (state: PlanState): boolean => !['draft', 'active', 'paused'].includes(state);
+
+function counted(plan: Plan, moves: ReadonlyMap<TaskState, number>): Record<string, number> {
+  const counts: Record<string, number> = { ...plan.counts };
+  for (const [state, difference] of moves) counts[state] = (counts[state] ?? 0) + difference;
+  return counts;
 }
 
 function derivedState(plan: Plan, counts: Record<string, number>): PlanState {

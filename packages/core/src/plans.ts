@@ -20,6 +20,7 @@ import { integrateAlso, integrationInput, withIntegration } from './integration.
 import { INTEGRATOR } from './integrator.ts';
 import { checkDepth } from './limits.ts';
 import { offerTask } from './offers.ts';
+import { isOrchestrator, keepPlan } from './orchestrator-session.ts';
 import type { CheckedPlan } from './plan-rules.ts';
 import { cancelTree } from './settle.ts';
 import { countMove } from './task-table.ts';
@@ -54,6 +55,7 @@ export async function createPlan(
     createdAt: tx.now,
   };
   tx.put('plan', plan);
+  await keepPlan(tx, owner, plan);
   const place = await placeOf(tx, context, options.owner);
   openBudget(tx, plan.id, place.budget, input.budget);
   const dependents = new Map<string, TaskId[]>();
@@ -98,10 +100,15 @@ interface Place {
  */
 async function placeOf(tx: Tx, context: Context, owner: SessionId): Promise<Place> {
   const session = await tx.need('session', owner);
-  if (!session.task) return { rootKind: 'orchestrator', depth: 1, budget: null };
+  if (!session.task || isOrchestrator(session)) return orchestrated(tx, session);
   checkDepth(context.settings, session);
   const { budget } = await tx.need('task', session.task);
   return { rootKind: session.rootKind, depth: session.depth + 1, budget };
+}
+
+async function orchestrated(tx: Tx, { task }: Session): Promise<Place> {
+  const budget = task ? (await tx.need('task', task)).budget : null;
+  return { rootKind: 'orchestrator', depth: 1, budget };
 }
 
 function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {

@@ -1,4 +1,4 @@
-import type { Caller } from '@reveille/protocol';
+import type { Caller, RequestId, TaskId } from '@reveille/protocol';
 import { sessionOf } from './authority.ts';
 import type { Host } from './host.ts';
 
@@ -13,4 +13,12 @@ export async function knownRepository(
   const repository = (typeof named === 'string' ? named : null) ?? own ?? null;
   if (repository !== null) await context.agents.know?.(repository);
   return repository;
+}
+
+/** The agents of a task's repository are known: another of them may be named for it. */
+export async function knownFor({ context }: Host, about: TaskId | RequestId): Promise<void> {
+  const { store, agents } = context;
+  const request = (await store.get('request', about))?.doc;
+  const task = (await store.get('task', request?.task ?? about))?.doc;
+  if (task?.repository) await agents.know?.(task.repository);
 }

@@ -3,6 +3,7 @@ import {
   formatAgentType,
   type MessageId,
   type MessageKind,
+  type PlanId,
   type Request,
   type Run,
   type Sender,
@@ -12,6 +13,7 @@ import {
 } from '@reveille/protocol';
 import { newId, type Context } from './context.ts';
 import { enqueue } from './mailbox.ts';
+import { decides } from './orchestrator-session.ts';
 import type { Tx } from './tx.ts';
 
 const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
@@ -21,6 +23,9 @@ const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
   idle: 'health',
   failure: 'error',
   escape: 'error',
+  plan: 'approval_request',
+  conflict: 'question',
+  budget: 'approval_request',
 };
 
 interface Asked {
@@ -31,6 +36,9 @@ interface Asked {
   /** Goes to the inbox of the person at once, not up the tree. */
   readonly toPerson?: boolean;
   readonly key?: string | undefined;
+  readonly plan?: PlanId;
+  /** Who is told of it by other mail, if it is the one that holds it. */
+  readonly told?: SessionId;
 }
 
 /** The open requests of a task; most sessions never asked for anything, and their row says so. */
@@ -52,13 +60,14 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
   const same = asked.key ? (await openRequests(tx, task)).find(({ key }) => key === asked.key) : undefined;
   if (same) return { request: same, message: await messageOf(tx, same) };
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
-  const holder = skipTree ? null : await answerer(tx, task.owner);
+  const holder = skipTree ? null : await answerer(tx, context, task.owner);
   const request: Request = {
     id: newId(context, 'req'),
     kind: asked.kind,
     from: task.session,
     task: task.id,
     run: asked.run?.id ?? null,
+    ...(asked.plan ? { plan: asked.plan } : {}),
     key: asked.key ?? null,
     text: asked.text,
     options: [...asked.options],
@@ -71,7 +80,8 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
   tx.put('request', request);
   const asker = await tx.need('session', task.session);
   tx.put('session', { ...asker, requests: asker.requests + 1 });
-  const message = holder ? await tellHolder(tx, context, task, request, holder) : null;
+  const told = holder === null || holder === asked.told;
+  const message = told ? null : await tellHolder(tx, context, task, request, holder);
   return { request, message };
 }
 
@@ -89,10 +99,10 @@ async function messageOf(tx: Tx, request: Request): Promise<MessageId | null> {
 }
 
 /** The nearest session from here up that an agent answers for; null when only a person is left. */
-async function answerer(tx: Tx, from: SessionId | null): Promise<SessionId | null> {
+async function answerer(tx: Tx, context: Context, from: SessionId | null): Promise<SessionId | null> {
   for (let id = from; id !== null;) {
     const session: Session = await tx.need('session', id);
-    if (session.state === 'open' && session.kind !== 'terminal') return id;
+    if (session.state === 'open' && session.kind !== 'terminal' && decides(context, session)) return id;
     id = session.parent;
   }
   return null;
@@ -120,6 +130,12 @@ async function tellHolder(
   });
 }
 
+/**
+ * A verdict is no answer to read, it moves the task; nor is what is to be done about a silence, a failure or a budget, or
+ * that an escape was seen.
+ */
+const NOT_TOLD: ReadonlySet<Request['kind']> = new Set(['review', 'idle', 'escape', 'failure', 'budget']);
+
 /** One answer, once; it reaches the asker as a message and wakes it. */
 export async function answerRequest(
   tx: Tx,
@@ -140,8 +156,7 @@ export async function answerRequest(
   const { text, by, from } = answer;
   const next: Request = { ...request, state: 'answered', answer: { text, by, at: tx.now } };
   tx.put('request', next);
-  // A verdict is no answer to read, it moves the task; nor is what is to be done about a silence, or that an escape was seen.
-  if (request.kind !== 'review' && request.kind !== 'idle' && request.kind !== 'escape')
+  if (!NOT_TOLD.has(request.kind))
     await enqueue(tx, context, {
       to: request.from,
       key: `answer:${id}`,
@@ -165,7 +180,7 @@ export async function passOn(tx: Tx, context: Context, due: Pick<Request, 'id' |
   if (request.state !== 'open' || request.movedAt !== due.movedAt) return;
   if (request.with === null) return expire(tx, context, request);
   const holder = await tx.need('session', request.with);
-  const next = await answerer(tx, holder.parent);
+  const next = await answerer(tx, context, holder.parent);
   // A later move in the same millisecond must be another move.
   const moved: Request = { ...request, with: next, movedAt: Math.max(tx.now, request.movedAt + 1) };
   tx.put('request', moved);

@@ -5,6 +5,7 @@ import {
   type Message,
   type Run,
   type RunId,
+  type Session,
   type Task,
   type TaskId,
 } from '@reveille/protocol';
@@ -17,12 +18,14 @@ import type { Seen } from './ports/executor.ts';
 import type { Findings } from './ports/workspaces.ts';
 import { spendUsage } from './observations.ts';
 import { offerTask } from './offers.ts';
+import { openPlans } from './orchestrator-session.ts';
 import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
 import { escape, tellFindings } from './findings.ts';
 import { settle } from './settle.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
+import { wakes } from './wake-policy.ts';
 
 /** What a host that claimed a task has to do about it. */
 export type Begun =
@@ -135,7 +138,7 @@ function newRun(
 async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
   const identity = leftAlive(context, run);
   const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null, identity };
-  const quiet = run.turn === null && (await queuedMessages(tx, run.session)).length === 0;
+  const quiet = run.turn === null && !wakes(await queuedMessages(tx, run.session));
   const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;
   // What an earlier life left must end first, and only a run that is held has somebody to end it.
   if (waits && next.identity === null) {
@@ -155,11 +158,15 @@ export async function waitReason(
 ): Promise<'children' | 'answer' | 'approval' | 'paused' | null> {
   if (run.paused) return 'paused';
   const session = await tx.need('session', task.session);
-  if (session.childrenOpen > 0) return 'children';
+  if (session.childrenOpen > 0 || (await isPlanRunning(tx, session))) return 'children';
   const requests = (await openRequests(tx, task)).filter(({ kind }) => kind !== 'escape');
-  if (requests.some((request) => request.kind === 'approval')) return 'approval';
+  if (requests.some(({ kind }) => kind === 'approval' || kind === 'plan')) return 'approval';
   return requests.length > 0 ? 'answer' : null;
 }
+
+/** A draft that nobody was asked about is nothing to wait for. */
+const isPlanRunning = async (tx: Tx, session: Session): Promise<boolean> =>
+  (await openPlans(tx, session)).some(({ state }) => state !== 'draft');
 
 /** The run, if it is still this host's to advance. Everything a worker run writes begins with this. */
 export async function held(tx: Tx, id: RunId, epoch: number): Promise<{ run: Run; task: Task } | null> {
@@ -187,7 +194,7 @@ export async function openTurn(
   const rest: Run = { ...run, turn: null, assigned };
   // A first turn that was interrupted is not begun again by itself; the next one brings the task with it (WRK1).
   const begun = assigned || run.turns > 0;
-  if (run.paused || task.cancelling || (!died && begun && queued.length === 0)) {
+  if (run.paused || task.cancelling || (!died && begun && !wakes(queued))) {
     if (died) tx.put('run', rest);
     return null;
   }
@@ -228,7 +235,7 @@ async function reconcile(tx: Tx, run: Run, seen: ReadonlyMap<string, Seen>): Pro
 /** Takes what is queued for a turn that is already open, to be handed over at its next pause point (WAK1). */
 export async function steerTurn(tx: Tx, run: Run, keep: (message: Message) => boolean): Promise<Message[]> {
   const queued = (await queuedMessages(tx, run.session)).filter((message) => !keep(message));
-  if (queued.length === 0 || !run.turn) return [];
+  if (!wakes(queued) || !run.turn) return [];
   return take(tx, queued, { by: 'turn', id: `${run.id}/${run.turn.number}`, run: run.id, epoch: run.epoch });
 }
 
@@ -267,7 +274,7 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
     return;
   }
   await tellFindings(tx, context, task, next, turn.findings);
-  if ((await queuedMessages(tx, run.session)).length > 0 && !run.paused) return;
+  if (wakes(await queuedMessages(tx, run.session)) && !run.paused) return;
   const reason = await waitReason(tx, task, next);
   if (reason) {
     if (task.state === 'running') moveTask(tx, task, 'waiting', { why: `waits: ${reason}`, on: reason });

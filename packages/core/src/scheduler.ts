@@ -3,8 +3,10 @@ import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import type { Mailroom } from './mailroom.ts';
 import { offerTask } from './offers.ts';
+import { queuedMessages } from './mailbox.ts';
 import { LEASE, type Claim } from './ports/dispatch.ts';
 import { Stepper } from './stepper.ts';
+import { wakes } from './wake-policy.ts';
 import { WorkerRun } from './worker-run.ts';
 
 /** Runs that go on after a wait are taken beyond the limit on new work: a woken parent never queues for a slot (WAK1). */
@@ -190,7 +192,9 @@ export class Scheduler {
       // After a restart it may be this host's and not claimed again yet; with mail it goes before new work.
       const waitsHere = run.host === this.#context.host && !this.#runs.has(task.id);
       if (run.host !== null && !waitsHere) return;
-      offerTask(tx, task, { continues: true });
+      const queued = row?.kind === 'orchestrator' ? await queuedMessages(tx, session) : [];
+      // Mail that wakes nobody needs no host.
+      if (queued.length === 0 || wakes(queued)) offerTask(tx, task, { continues: true });
     });
   }
 

@@ -21,6 +21,8 @@ export interface Settings {
   readonly requests: { readonly passOnAfterMs: number; readonly expireAfterMs: number | null };
   /** What happens to running children when their parent ends for good (MBX6). */
   readonly orphans: 'cancel' | 'hand_up';
+  /** Who decides what comes up in a plan that an orchestrator made: its model, or nobody but the person (ORC1). */
+  readonly orchestrator: 'model' | 'policy';
   /** A call that its client would give up on answers "running, you will be woken" before that (SUB2). */
   readonly patienceMs: number;
   /** Give mail to a busy agent between two calls where its backend can take it, or only after the turn (WAK1). */
@@ -47,6 +49,7 @@ export const DEFAULTS: Settings = Object.freeze({
   },
   requests: { passOnAfterMs: 300_000, expireAfterMs: null },
   orphans: 'cancel',
+  orchestrator: 'model',
   patienceMs: 50_000,
   steer: true,
 });

@@ -1,6 +1,7 @@
 import {
   formatAgentType,
   isTerminal,
+  type Request,
   type Run,
   type RunEnd,
   type Session,
@@ -11,7 +12,10 @@ import { release } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
-import { closeRequests, openRequest } from './requests.ts';
+import { askAboutFailure } from './failure.ts';
+import { isOrchestrator, openPlans } from './orchestrator-session.ts';
+import { endsPlan } from './plan-status.ts';
+import { closeRequests, openRequest, passOn } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
 import { moveTask } from './task-table.ts';
@@ -57,7 +61,8 @@ export async function settle(
     if (lastWord) markRead(tx, await deliveredMessages(tx, task.session));
     return askForReview(tx, context, next, run);
   }
-  await finish(tx, context, next, { run, lastWord, wasBlocked: task.state === 'blocked' });
+  const request = await askAboutFailure(tx, context, next, { run, end });
+  await finish(tx, context, next, { run, lastWord, request, wasBlocked: task.state === 'blocked' });
   return next;
 }
 
@@ -66,16 +71,25 @@ export async function finish(
   tx: Tx,
   context: Context,
   task: Task,
-  options: { run: Run | null; lastWord: boolean; wasBlocked?: boolean },
+  options: { run: Run | null; lastWord: boolean; wasBlocked?: boolean; request?: Request['id'] | null },
 ): Promise<void> {
-  await tellOwner(tx, context, task, options.run);
+  const { run, request = null } = options;
+  const moved = await moveDependents(tx, task, options.wasBlocked ?? false);
+  const moves = task.plan === null || moved > 0 || (await endsPlan(tx, task));
+  await tellOwner(tx, context, task, { run, request, moves });
   const session = await tx.need('session', task.session);
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
-  if (task.state === 'completed') await releaseDependents(tx, task);
-  // What depends on a blocked task has already counted it.
-  else if (!options.wasBlocked) await blockDependents(tx, task);
   if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
+  await passOnAll(tx, context, session);
+  if (task.state === 'cancelled') await cancelPlans(tx, context, session, { by: 'reveille', why: task.why });
+}
+
+/** How many tasks were freed or blocked by its end. */
+async function moveDependents(tx: Tx, task: Task, wasBlocked: boolean): Promise<number> {
+  if (task.state === 'completed') return releaseDependents(tx, task);
+  // What depends on a blocked task has already counted it.
+  return wasBlocked ? 0 : blockDependents(tx, task);
 }
 
 function nextState(task: Task, end: RunEnd): TaskState {
@@ -91,7 +105,13 @@ function endWhy(end: RunEnd): string {
 }
 
 /** The end, keyed by its run: a second attempt's end is not a duplicate of the first's. */
-async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null): Promise<void> {
+async function tellOwner(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  told: { readonly run: Run | null; readonly request: Request['id'] | null; readonly moves: boolean },
+): Promise<void> {
+  const { run, request, moves } = told;
   if (task.plan === null) {
     const owner = await tx.need('session', task.owner);
     tx.put('session', { ...owner, childrenOpen: owner.childrenOpen - 1 });
@@ -104,7 +124,9 @@ async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null):
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
     task: task.id,
     run: run?.id ?? null,
+    request,
     text: run ? '' : task.why,
+    moves,
     urgent: task.state === 'failed',
     fresh: true,
   });
@@ -137,7 +159,8 @@ async function askForReview(tx: Tx, context: Context, task: Task, run: Run | nul
 async function endChildren(tx: Tx, context: Context, session: Session, parent: Task): Promise<void> {
   const handUp = context.settings.orphans === 'hand_up' && parent.state !== 'cancelled';
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
-    if (isTerminal(child.state)) continue;
+    // A plan goes on: its owner may be tried again, and then finds its ends in its mailbox.
+    if (isTerminal(child.state) || child.plan !== null) continue;
     if (handUp) await handTo(tx, child, parent.owner);
     else
       await cancelTree(tx, context, child, {
@@ -145,6 +168,32 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
         why: `its parent "${parent.name}" is ${parent.state}`,
       });
   }
+}
+
+/** What an orchestrator was to decide about is for whoever is next; nobody waits five minutes for one that is gone. */
+async function passOnAll(tx: Tx, context: Context, session: Session): Promise<void> {
+  if (!isOrchestrator(session)) return;
+  for (const request of await tx.list('request', { list: 'passing', equal: [1] }))
+    if (request.with === session.id) await passOn(tx, context, request);
+}
+
+/** The plans of an orchestrator that is cancelled go with it. */
+async function cancelPlans(
+  tx: Tx,
+  context: Context,
+  session: Session,
+  wish: { by: string; why: string },
+): Promise<number> {
+  let count = 0;
+  for (const plan of await openPlans(tx, session)) {
+    // A draft has no status derived from its tasks.
+    const state = plan.state === 'draft' ? 'active' : plan.state;
+    tx.put('plan', { ...plan, state, cancelling: plan.cancelling ?? wish.why });
+    if (!tx.planMoves.has(plan.id)) tx.planMoves.set(plan.id, new Map());
+    for (const task of await tx.list('task', { list: 'byPlan', equal: [plan.id] }))
+      count += await cancelTree(tx, context, task, wish);
+  }
+  return count;
 }
 
 async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> {
@@ -165,9 +214,11 @@ async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> 
 export async function cancelTree(
   tx: Tx,
   context: Context,
-  task: Task,
+  listed: Task,
   wish: { by: string; why: string },
 ): Promise<number> {
+  // The end of one may have blocked another, in this same change.
+  const task = await tx.need('task', listed.id);
   if (isTerminal(task.state) || task.cancelling) return 0;
   const run = task.run ? await tx.need('run', task.run) : null;
   if (!run || run.host === null) {
@@ -177,6 +228,7 @@ export async function cancelTree(
   tx.put('task', { ...task, cancelling: { ...wish, at: tx.now } });
   tx.wake(task.session);
   let count = 1;
+  count += await cancelPlans(tx, context, await tx.need('session', task.session), wish);
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
     count += await cancelTree(tx, context, child, {
       by: wish.by,

@@ -7,6 +7,7 @@ import { queuedMessages } from './mailbox.ts';
 import { waitReason } from './run-acts.ts';
 import { settle } from './settle.ts';
 import type { Tx } from './tx.ts';
+import { wakes } from './wake-policy.ts';
 
 type Act = (tx: Tx, run: Run, task: Task) => Promise<void>;
 
@@ -37,7 +38,7 @@ export async function watchSilence(
   await decideHeld(async (tx, run, task) => {
     if (run.turn || run.turns === 0 || (await waitReason(tx, task, run))) return;
     // With mail waiting it is not silent: its next turn is on its way.
-    if ((await queuedMessages(tx, task.session)).length === 0) await inquire(tx, context, task, run);
+    if (!wakes(await queuedMessages(tx, task.session))) await inquire(tx, context, task, run);
   });
 }
 

@@ -14,6 +14,7 @@ import { modelFor } from './definitions.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
 import { offerTask } from './offers.ts';
 
+import { bornAs } from './orchestrator-session.ts';
 import type { Tx } from './tx.ts';
 
 /** What a child is made of: what was asked for, its agent, and its parent's state at this moment. */
@@ -52,13 +53,11 @@ function createChild(
   const { repository } = parent;
   const id = newId(context, 'task');
   const name = input.name ?? (input.prompt.trim().split('\n', 1)[0] ?? '').slice(0, 60);
-  const depth = parent.depth + 1;
+  const born = bornAs(context, parent, input.agent);
   const session = bornSession(tx, context, {
-    kind: 'worker',
+    ...born,
     task: id,
     parent: parent.id,
-    rootKind: parent.rootKind,
-    depth,
     name,
     repository,
   });
@@ -80,7 +79,7 @@ function createChild(
     review: 'none',
     owner: parent.id,
     session: session.id,
-    depth,
+    depth: born.depth,
     dependencies: [],
     dependents: [],
     openDependencies: 0,
@@ -88,6 +87,7 @@ function createChild(
     state: 'ready',
     why: 'spawned',
     budget: openBudget(tx, id, made.budget, input.budget),
+    ...(born.kind === 'orchestrator' && input.plans ? { plans: input.plans } : {}),
   });
 }
 

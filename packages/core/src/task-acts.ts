@@ -24,6 +24,7 @@ export async function retry(tx: Tx, task: Task): Promise<void> {
       `Task ${task.id} is ${task.state}; only a failed or cancelled task can be tried again.`,
     );
   }
+  await closeRequests(tx, task);
   if (task.plan === null) await reopenChild(tx, task);
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'open' });
   await reviveMailbox(tx, task.session);

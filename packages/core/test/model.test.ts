@@ -117,7 +117,16 @@ async function compare(model: Model, real: Real): Promise<void> {
     // A worker at rest has nothing left to read (WAK1).
     if (item.state === 'open' && agent?.alive && agent.open === null) expect(item.mail, item.id).toEqual([]);
   }
-  expect((await world.person.inbox()).map((request) => request.id).toSorted()).toEqual(
+  const inbox = await world.person.inbox();
+  const failures = inbox.filter(({ kind }) => kind === 'failure').map(({ task }) => task);
+  const failed = model.items.filter(({ state, parent }) => state === 'failed' && parent === null);
+  expect(failures.toSorted()).toEqual(failed.map(({ id }) => id).toSorted());
+  expect(
+    inbox
+      .filter(({ kind }) => kind !== 'failure')
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(
     model.requests
       .filter(({ open, of }) => open && of.parent === null)
       .map(({ id }) => id)

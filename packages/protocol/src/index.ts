@@ -11,6 +11,7 @@ export * from './orchestrator.ts';
 export * from './parse.ts';
 export * from './plan.ts';
 export * from './request.ts';
+export * from './choices.ts';
 export * from './run.ts';
 export * from './session.ts';
 export * from './task.ts';

@@ -60,6 +60,8 @@ export const Message = z.object({
   text: z.string(),
   /** Failures and questions come first in a turn (WAK2). */
   urgent: z.boolean(),
+  /** It wakes nobody: it comes along with what does; see core's wake policy. */
+  quiet: z.boolean().optional(),
   state: z.enum(['queued', 'delivered', 'read', 'dead']),
   taken: Taken.nullable(),
   /** How often it was handed over before, without proof that it arrived. */

@@ -7,7 +7,7 @@ import { LENGTHS, PlanTaskInput, type Plan, type PlanInput } from './plan.ts';
 import type { Request } from './request.ts';
 import type { Run, RunEnd } from './run.ts';
 import type { Session, SessionKind } from './session.ts';
-import { Isolation, type Task } from './task.ts';
+import { Isolation, PlanStart, type Task } from './task.ts';
 import type { Diff, Pulled, Snapshot, TakenOver } from './work.ts';
 
 /** Who calls, from the credential of the connection, never from an argument (ID3). */
@@ -30,6 +30,8 @@ export const SpawnInput = z.strictObject({
   /** The same key again returns the same child (SUB1). */
   key: z.string().min(1).max(LENGTHS.name).optional(),
   budget: BudgetLimits.optional(),
+  /** For an orchestrator, from a person's own session: whether its plans are shown to the person before they start. */
+  plans: PlanStart.optional(),
 });
 export type SpawnInput = z.input<typeof SpawnInput>;
 export type ParsedSpawn = z.output<typeof SpawnInput>;
@@ -129,6 +131,13 @@ export type StopScope = z.infer<typeof StopScope>;
 /** What has a budget. */
 export const BudgetNode = z.union([PlanId, TaskId]);
 
+/** Another agent, another model, or both, for the next attempt. */
+export const RetryInput = z.strictObject({
+  agent: z.string().max(120).optional(),
+  model: z.string().max(120).optional(),
+});
+export type RetryInput = z.input<typeof RetryInput>;
+
 export const ReviewInput = z.strictObject({
   task: TaskId,
   verdict: z.enum(['approve', 'changes', 'reject']),
@@ -175,7 +184,7 @@ export interface Orchestrator {
   deployTask(task: TaskId): Promise<TaskView>;
   completeTask(task: TaskId, output?: string): Promise<TaskView>;
   cancelTask(task: TaskId, why?: string): Promise<TaskView>;
-  retryTask(task: TaskId): Promise<TaskView>;
+  retryTask(task: TaskId, by?: RetryInput): Promise<TaskView>;
   reviewTask(input: ReviewInput): Promise<TaskView>;
   pauseWorker(task: TaskId): Promise<TaskView>;
   resumeWorker(task: TaskId): Promise<TaskView>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SessionId, TaskId } from './ids.ts';
+import { PlanId, SessionId, TaskId } from './ids.ts';
 
 export const SessionKind = z.enum(['worker', 'orchestrator', 'chat', 'terminal']);
 export type SessionKind = z.infer<typeof SessionKind>;
@@ -24,6 +24,8 @@ export const Session = z.object({
   childrenOpen: z.number().int(),
   /** Questions and approvals it ever asked for. */
   requests: z.number().int(),
+  /** The plans that an orchestrator at work has saved; until they have ended it has something to wait for. */
+  plans: z.array(PlanId).optional(),
   /** Spawns in the current minute. */
   spawns: z.object({ since: z.number(), count: z.number().int() }),
   createdAt: z.number(),

@@ -25,6 +25,10 @@ export type Wait = z.infer<typeof Wait>;
 export const Isolation = z.enum(['own', 'shared']);
 export type Isolation = z.infer<typeof Isolation>;
 
+/** What an orchestrator does with a plan it has made: asks the person first, or starts it (ORC1). */
+export const PlanStart = z.enum(['ask', 'start']);
+export type PlanStart = z.infer<typeof PlanStart>;
+
 /** A wish that the task end as cancelled. Recorded before anything is stopped; see core/cancel. */
 export const Cancelling = z.object({ by: z.string(), why: z.string(), at: z.number() });
 
@@ -72,6 +76,8 @@ export const Task = z.object({
   attempts: z.number().int(),
   /** Started by hand: it may run although its plan is a draft or paused. */
   byHand: z.boolean(),
+  /** Of an orchestrator's own task; without it, it asks. */
+  plans: PlanStart.optional(),
   /** The nearest node of the budget tree, if any limit applies. */
   budget: z.string().nullable(),
   createdAt: z.number(),

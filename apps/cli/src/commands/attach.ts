@@ -5,6 +5,7 @@ import { reach } from '../reach.ts';
 import type { Target } from '../view/watch.ts';
 import { isEnded } from '../view/words.ts';
 import { follow, outcome } from './following.ts';
+import { isGoal, seeThrough } from './run.ts';
 
 export const attach = command({
   name: 'attach',
@@ -19,6 +20,8 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const client = await reach(call);
     const [name] = call.args;
     const target = name === undefined ? await onlyOne(client) : await named(call, client, name);
+    if ('task' in target && isGoal((await client.getTask(target.task)).task.agent))
+      return seeThrough(call, client, target.task);
     return outcome(call, await follow(call, client, target), client);
   },
 });
@@ -29,9 +32,13 @@ async function named(call: Call, client: Client, name: string): Promise<Target> 
 }
 
 async function onlyOne(client: Client): Promise<Target> {
-  const plans = (await client.listPlans()).filter(({ state }) => !isEnded(state) && state !== 'draft');
   const tasks = (await client.listTasks({ open: true })).filter(
     ({ task }) => task.plan === null && task.depth <= 1 && !isTerminal(task.state),
+  );
+  // A plan that an orchestrator made is shown with it.
+  const owners = new Set<string>(tasks.map(({ task }) => task.session));
+  const plans = (await client.listPlans()).filter(
+    ({ state, owner }) => !isEnded(state) && state !== 'draft' && !owners.has(owner),
   );
   const running: Target[] = [
     ...plans.map(({ id }) => ({ plan: id })),

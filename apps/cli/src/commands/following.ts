@@ -7,9 +7,28 @@ import { usedBy } from '../view/picture.ts';
 import type { Target } from '../view/watch.ts';
 import { cost, plural } from '../view/words.ts';
 
-export function follow(call: Call, client: Client, target: Target, after?: number): Promise<Followed> {
+interface Following {
+  /** From this event on; from now on unless told. */
+  readonly after?: number | undefined;
+  /** Something the person is to do first: what was shown stays, and the caller goes on. */
+  readonly until?: (watch: Followed['watch']) => boolean;
+}
+
+export function follow(
+  call: Call,
+  client: Client,
+  target: Target,
+  { after, until }: Following = {},
+): Promise<Followed> {
   const { io, options } = call;
-  return followTarget({ io, client, target, json: options.json, ...(after === undefined ? {} : { after }) });
+  return followTarget({
+    io,
+    client,
+    target,
+    json: options.json,
+    ...(after === undefined ? {} : { after }),
+    ...(until ? { until } : {}),
+  });
 }
 
 /** The last words of a command that followed something, and its exit code. */

@@ -1,4 +1,11 @@
-import { ReveilleError, type Client, type Request } from '@reveille/protocol';
+import {
+  ReveilleError,
+  choiceIn,
+  choicesOf,
+  type Choice,
+  type Client,
+  type Request,
+} from '@reveille/protocol';
 import { command, type Call } from '../command/spec.ts';
 import { findRequest, viewpointOf } from '../find.ts';
 import { paintOf, print, reach } from '../reach.ts';
@@ -14,7 +21,7 @@ const inbox = command({
   usage: '[request|task]',
   about: '',
   options: {},
-  json: '{ requests }: each with the name of its task.',
+  json: '{ requests }: each with the name of its task and its choices: [{ id, label, takes }].',
   async run(call) {
     const client = await reach(call);
     const [name] = call.args;
@@ -28,15 +35,18 @@ const inbox = command({
   },
 });
 
-const withName = async (client: Client, request: Request): Promise<Request & { name: string }> => ({
+type Item = Request & { readonly name: string; readonly choices: readonly Choice[] };
+
+const withName = async (client: Client, request: Request): Promise<Item> => ({
   ...request,
+  choices: choicesOf(request),
   name: (await client.getTask(request.task)).task.name,
 });
 
 const answer = command({
   name: 'answer',
   group: GROUP,
-  summary: 'answers a question; whoever asked goes on',
+  summary: 'answers a question, or makes a choice; whoever asked goes on',
   usage: '<request|task> <answer…>',
   about: 'An answer of - is read from the input. Everything is answered once; a second answer is refused.',
   options: {},
@@ -45,27 +55,40 @@ const answer = command({
     const [name = '', ...words] = call.args;
     const client = await reach(call);
     const request = await findRequest(client, name, await viewpointOf(call));
-    return give(call, client, request, choice(request, await promptOf(call.io, words)));
+    const text = await promptOf(call.io, words);
+    if (choiceIn(request, text)?.id === 'details') return showDetails(call, client, request);
+    return give(call, client, request, text);
   },
 });
 
-/** What to do about a silence is a choice, and anything else would do nothing; a question takes any words. */
-function choice({ id, kind, options }: Request, text: string): string {
-  const same = options.find((option) => option.toLowerCase() === text.trim().toLowerCase());
-  if (same !== undefined) return same;
-  if (kind !== 'idle' && kind !== 'escape') return text;
-  throw new ReveilleError('invalid_input', `Answer ${id} with one of: ${options.join(', ')}.`, {
-    data: { options },
-  });
+/** What there is to know about a failure; it goes on waiting for an answer. */
+async function showDetails(call: Call, client: Client, request: Request): Promise<void> {
+  const { task, run, end } = await client.getTask(request.task);
+  print(call, { request, task, run, end }, () => [
+    request.text,
+    ...(end?.output ? ['', end.output] : []),
+    ...(end?.work ? ['', `Worktree ${end.work.worktree}, branch ${end.work.branch}`] : []),
+    '',
+    `All it did: reveille logs ${task.id}. Its changes: reveille diff ${task.id}.`,
+    `It still waits: ${choicesOf(request)
+      .map(({ id }) => id)
+      .join(', ')}.`,
+  ]);
 }
 
 const VERDICTS = {
   approve: {
     does: 'allows what a worker asks for, or approves its work',
     review: 'approve',
+    plan: 'approve',
     approval: 'approved',
   },
-  deny: { does: 'refuses what a worker asks for, or rejects its work', review: 'reject', approval: 'denied' },
+  deny: {
+    does: 'refuses what a worker asks for, or rejects its work',
+    review: 'reject',
+    plan: 'cancel',
+    approval: 'denied',
+  },
 } as const;
 
 const verdict = (verb: keyof typeof VERDICTS) =>
@@ -76,7 +99,7 @@ const verdict = (verb: keyof typeof VERDICTS) =>
     usage: '<request|task> [why…]',
     about:
       verb === 'deny'
-        ? 'Work that is rejected has failed. To have something changed instead: reveille answer <request> <what>.'
+        ? 'Work that is rejected has failed; a plan is dropped, or, with a reason, made anew. To have something changed instead: reveille answer <request> <what>.'
         : '',
     options: {},
     json: '{ request }: as it is now.',
@@ -84,6 +107,9 @@ const verdict = (verb: keyof typeof VERDICTS) =>
       const [name = '', ...why] = call.args;
       const client = await reach(call);
       const request = await findRequest(client, name, await viewpointOf(call));
+      // A reason not to start a plan says what is to be different about it.
+      if (request.kind === 'plan' && verb === 'deny' && why.length > 0)
+        return give(call, client, request, `changes: ${why.join(' ')}`);
       const word = verdictWord(request, verb);
       // A verdict on work is a word by itself; to a request for approval a reason may be added.
       const text = request.kind === 'approval' && why.length > 0 ? `${word}: ${why.join(' ')}` : word;
@@ -92,7 +118,7 @@ const verdict = (verb: keyof typeof VERDICTS) =>
   });
 
 function verdictWord({ id, kind, options }: Request, verb: keyof typeof VERDICTS): string {
-  if (kind === 'review') return VERDICTS[verb].review;
+  if (kind === 'review' || kind === 'plan') return VERDICTS[verb][kind];
   if (kind !== 'approval')
     throw new ReveilleError(
       'wrong_state',

@@ -16,11 +16,6 @@ const later = (name: string, summary: string, instead: string) =>
   });
 
 export const laterCommands = [
-  later(
-    'run',
-    'makes a plan from a sentence and runs it',
-    'write a plan and use `reveille plan run`, or `reveille spawn` for one task',
-  ),
   later('swap', 'gives a task to another agent', 'use `reveille cancel` and `reveille spawn --agent`'),
   later('dashboard', 'opens the dashboard in a browser', 'use `reveille attach`'),
 ];

@@ -95,7 +95,7 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const { plan } = await save(client, checked, repository);
     if (!call.options.json) say(call.io.out, `${plan.id}  ${plan.name}`);
     if (!call.options.detach)
-      return outcome(call, await follow(call, client, { plan: plan.id }, lastEvent), client);
+      return outcome(call, await follow(call, client, { plan: plan.id }, { after: lastEvent }), client);
     if (call.options.json) call.io.out.write(`${JSON.stringify(await client.getPlan(plan.id))}\n`);
     else call.io.out.write(`It runs; \`reveille attach ${plan.id}\` shows it.\n`);
     return 0;

@@ -1,8 +1,15 @@
 import { text as readAll } from 'node:stream/consumers';
 import { relative } from 'node:path';
-import { ReveilleError, isReveilleError, parseAgentType, type SpawnInput } from '@reveille/protocol';
+import {
+  ReveilleError,
+  isReveilleError,
+  parseAgentType,
+  type Client,
+  type SpawnInput,
+  type TaskId,
+} from '@reveille/protocol';
 import { agentsOf } from '../agents.ts';
-import { command } from '../command/spec.ts';
+import { command, type Call } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { reach } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
@@ -37,25 +44,33 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
     const repository = await repositoryIfAny(call);
     if (repository) await checkSettings(io, repository);
     const client = await reach(call);
-    const { placeOf } = await import('@reveille/daemon/connect');
-    const seat: SeatOptions = {
-      home: placeOf(io.env).home,
-      client,
-      kind: 'terminal',
-      name: 'terminal',
-      repository: repository?.top ?? null,
-    };
     const { lastEvent } = await client.health();
-    const task = await spawnFrom(seat, input).catch((error: unknown) =>
-      explained(io, repository, input, error),
-    );
+    const task = await spawnHere(call, { client, repository, input });
     if (!options.json) io.out.write(`${task}\n`);
-    if (!options.detach) return outcome(call, await follow(call, client, { task }, lastEvent), client);
+    if (!options.detach)
+      return outcome(call, await follow(call, client, { task }, { after: lastEvent }), client);
     if (options.json) io.out.write(`${JSON.stringify(await client.getTask(task))}\n`);
     else io.out.write(`It runs; \`reveille attach ${task}\` shows it.\n`);
     return 0;
   },
 });
+
+/** From this terminal's own session, which is told how it ends. */
+export async function spawnHere(
+  { io }: Pick<Call, 'io'>,
+  given: { readonly client: Client; readonly repository: Repository | null; readonly input: SpawnInput },
+): Promise<TaskId> {
+  const { client, repository, input } = given;
+  const { placeOf } = await import('@reveille/daemon/connect');
+  const seat: SeatOptions = {
+    home: placeOf(io.env).home,
+    client,
+    kind: 'terminal',
+    name: 'terminal',
+    repository: repository?.top ?? null,
+  };
+  return spawnFrom(seat, input).catch((error: unknown) => explained(io, repository, input, error));
+}
 
 /** One that the repository has and nobody has trusted yet does not count, but it is there. */
 async function explained(

@@ -13,6 +13,7 @@ import { laterCommands } from './later.ts';
 import { logs } from './logs.ts';
 import { mcp } from './mcp.ts';
 import { planCommands } from './plan.ts';
+import { run } from './run.ts';
 import { send } from './send.ts';
 import { spawn } from './spawn.ts';
 import { status } from './status.ts';
@@ -47,6 +48,7 @@ export const COMMANDS: readonly Command[] = [
   hook,
   completionOf(() => COMMANDS),
   ...planCommands,
+  run,
   spawn,
   attach,
   status,

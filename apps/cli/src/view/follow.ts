@@ -16,6 +16,8 @@ export interface FollowOptions {
   readonly json: boolean;
   /** From this event on; from now on unless told. */
   readonly after?: number;
+  /** Ends it early. */
+  readonly until?: ((watch: Watch) => boolean) | undefined;
 }
 
 export interface Followed {
@@ -38,7 +40,7 @@ export async function follow(options: FollowOptions): Promise<Followed> {
   const signal = AbortSignal.any([over.signal, interruption.signal]);
   const pump = listen({ client, after, signal, watch, view, news });
   try {
-    await Promise.race([show({ watch, view, news, signal }), pump]);
+    await Promise.race([show({ watch, view, news, signal, until: options.until }), pump]);
     if (watch.ended && !interruption.signal.aborted) await watch.reload();
     view.show(true);
     return { watch, detached: interruption.signal.aborted ? interruption.exitCode : null };
@@ -72,14 +74,15 @@ async function show({
   view,
   news,
   signal,
-}: Pick<Pump, 'watch' | 'view' | 'news' | 'signal'>): Promise<void> {
+  until,
+}: Pick<Pump, 'watch' | 'view' | 'news' | 'signal'> & Pick<FollowOptions, 'until'>): Promise<void> {
   for (;;) {
     if (watch.stale) await watch.refresh();
     // Signals are heard between timers and this: one that was stopped must know that it was before it draws.
     await nextPhase();
     if (signal.aborted) return;
     view.show(false);
-    if (watch.ended) return;
+    if (watch.ended || until?.(watch)) return;
     await news.next(view.everyMs, signal);
   }
 }

@@ -1,4 +1,11 @@
-import { formatAgentType, type Plan, type Request, type TaskView } from '@reveille/protocol';
+import {
+  choicesOf,
+  formatAgentType,
+  type Choice,
+  type Plan,
+  type Request,
+  type TaskView,
+} from '@reveille/protocol';
 import type { Paint } from '../ansi.ts';
 import { fit, pad, padStart, width } from './columns.ts';
 import { LOOKS, PLAN_COLOURS, duration, withoutCause } from './words.ts';
@@ -78,13 +85,19 @@ export function requestLines(
           .split('\n')
           .slice(0, 20)
           .map((line) => `  ${fit(line, columns - 2)}`)),
-    ...(options.length > 0 ? [paint('dim', `  ${fit(options.join(' | '), columns - 2)}`)] : []),
+    ...choicesOf({ kind, options }).map((choice) =>
+      paint('dim', `  ${fit(choiceLine(choice), columns - 2)}`),
+    ),
     paint('dim', `  ${howToAnswer(kind, id)}`),
   ]);
 }
 
+const choiceLine = ({ id, label, takes }: Choice): string =>
+  `· ${id}${takes ? ` <${takes}>` : ''}${label.toLowerCase() === id ? '' : ` (${label})`}`;
+
 function howToAnswer(kind: Request['kind'], id: string): string {
   if (kind === 'approval') return `reveille approve ${id}, or reveille deny ${id}`;
+  if (kind === 'plan') return `reveille approve ${id}, or reveille deny ${id} <what to change>`;
   if (kind === 'review')
     return `reveille approve ${id}, reveille deny ${id}, or reveille answer ${id} <what to change>`;
   return `reveille answer ${id} <answer>`;

@@ -10,19 +10,19 @@ import {
   type Caller,
   type Orchestrator,
   type ParsedNotify,
-  type ParsedReview,
   type Request,
   type Task,
 } from '@reveille/protocol';
 import { checkCaller, checkMayAct, checkMayMessage, nameOf, senderOf } from '../authority.ts';
 import { reserve } from '../budget.ts';
+import { answerWith } from '../choices.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
-import { remind } from '../inquiry.ts';
+import { isIntegrator } from '../integrator.ts';
 import { enqueue } from '../mailbox.ts';
-import { answerRequest, openRequest } from '../requests.ts';
-import { cancel, complete, review } from '../task-acts.ts';
+import { knownFor } from '../repository-agents.ts';
+import { openRequest } from '../requests.ts';
 import type { Tx } from '../tx.ts';
 
 type WorkerCaller = Extract<Caller, { kind: 'worker' }>;
@@ -66,6 +66,7 @@ export function correspondence(
     async answer(input) {
       const { request, answer } = parseInput(AnswerInput, input);
       await host.alive(caller);
+      await knownFor(host, request);
       return decide(context, (tx) => answerAs(tx, host, caller, { request, text: answer }));
     },
     async reserve(id, amounts) {
@@ -82,19 +83,14 @@ export function correspondence(
   };
 }
 
-/** An answer to a review that is no verdict says what is to be changed. */
-function verdictOf(task: Task, text: string): ParsedReview {
-  if (text === 'approve' || text === 'reject') return { task: task.id, verdict: text, comment: '' };
-  return { task: task.id, verdict: 'changes', comment: text };
-}
-
 async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNotify) {
   const { context } = host;
   await checkCaller(tx, caller);
   const run = await tx.need('run', caller.run);
   const task = await tx.need('task', run.task);
   if (input.type === 'question' || input.type === 'approval_request') {
-    const kind = input.type === 'question' ? 'question' : 'approval';
+    const asks = isIntegrator(task) ? 'conflict' : 'question';
+    const kind = input.type === 'question' ? asks : 'approval';
     const { message: text, options, key } = input;
     const { request, message } = await openRequest(tx, context, task, { kind, run, text, options, key });
     return { message, request: request.id };
@@ -112,27 +108,17 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
   return { message, request: null };
 }
 
-/** The choices of an idle item and of a review do what they say; any other answer goes to the asker. */
+/** Who holds it, one above, or a person. */
 async function answerAs(
   tx: Tx,
   host: Host,
   caller: Caller,
   answer: { request: Request['id']; text: string },
 ): Promise<Request> {
-  const { context } = host;
   const request = await tx.need('request', answer.request);
   const task: Task = await tx.need('task', request.task);
   const session = caller.kind === 'person' ? null : caller.session;
   if (session === null || session !== request.with) await checkMayAct(tx, caller, task);
   else await checkCaller(tx, caller);
-  const by = nameOf(caller);
-  const from = senderOf(caller);
-  const answered = await answerRequest(tx, context, request.id, { text: answer.text, by, from });
-  if (request.kind === 'review') await review(tx, context, verdictOf(task, answer.text), from);
-  if (request.kind !== 'idle') return answered;
-  const current = await tx.need('task', task.id);
-  if (answer.text === 'mark complete') await complete(tx, context, current, '');
-  if (answer.text === 'cancel') await cancel(tx, context, current, { by, why: 'it was silent' });
-  if (answer.text === 'remind' && current.run) await remind(tx, context, current, request.id);
-  return answered;
+  return answerWith(tx, host.context, request, { caller, text: answer.text });
 }

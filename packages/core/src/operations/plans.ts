@@ -16,7 +16,9 @@ import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
 import { checkPlan, resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
-import { addTask, cancelPlan, createPlan, pausePlan, resumePlan, startPlan } from '../plans.ts';
+import { startOrAsk } from '../plan-approval.ts';
+import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
+import type { Store } from '../ports/store.ts';
 import { personSession } from '../sessions.ts';
 import type { Tx } from '../tx.ts';
 import { everyPlan, viewPlan, viewTask } from '../views.ts';
@@ -60,6 +62,9 @@ export function planOperations(
     return (await getPlan(id)).plan;
   }
 
+  const startPlan = (id: PlanId): Promise<Plan> =>
+    change(id, (tx, plan) => startOrAsk(tx, context, caller, plan));
+
   return {
     async savePlan(input, options = {}) {
       const repository = await knownRepository(host, caller, namedIn(input));
@@ -70,8 +75,11 @@ export function planOperations(
         await checkCaller(tx, caller);
         await checkDelegation(tx, context, caller, checked.agents);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
-        return createPlan(tx, context, checked, { owner, start: options.start ?? false });
+        const start = options.start === true && caller.kind !== 'worker';
+        return createPlan(tx, context, checked, { owner, start });
       });
+      // A worker may have to ask first.
+      if (options.start && caller.kind === 'worker') await startPlan(id);
       return getPlan(id);
     },
 
@@ -93,15 +101,17 @@ export function planOperations(
       return viewTask(store, row.doc);
     },
 
-    startPlan: (id) => change(id, (tx, plan) => startPlan(tx, plan)),
+    startPlan,
     pausePlan: (id) => change(id, (tx, plan) => pausePlan(tx, plan)),
     resumePlan: (id) => change(id, (tx, plan) => resumePlan(tx, plan)),
     cancelPlan: (id, why) => change(id, (tx, plan) => cancelPlan(tx, context, plan, wish(why))),
     getPlan,
-    async listPlans() {
-      const plans = await everyPlan(store);
-      await store.barrier();
-      return plans;
-    },
+    listPlans: () => listPlans(store),
   };
+}
+
+async function listPlans(store: Store): Promise<Plan[]> {
+  const plans = await everyPlan(store);
+  await store.barrier();
+  return plans;
 }

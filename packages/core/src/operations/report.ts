@@ -6,7 +6,9 @@ import {
   type Caller,
   type Orchestrator,
   type ParsedReport,
+  type Plan,
   type ReportResult,
+  type Task,
 } from '@reveille/protocol';
 import { staleness } from '../authority.ts';
 import { handOver, takenBy } from '../calls.ts';
@@ -14,6 +16,9 @@ import { decide } from '../decide.ts';
 import type { Given, Host } from '../host.ts';
 import type { Along } from '../mailroom.ts';
 import { deliveredMessages, giveBack, queuedMessages, take } from '../mailbox.ts';
+import { openPlans } from '../orchestrator-session.ts';
+import { isUnderWay } from '../plan-approval.ts';
+import { cancelPlan } from '../plans.ts';
 import { cancelTree, settle } from '../settle.ts';
 import type { Tx } from '../tx.ts';
 
@@ -89,9 +94,12 @@ async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: Parsed
   const problems =
     task.resultSchema && status === 'success' ? checkJsonSchema(task.resultSchema, structured) : [];
   if (problems.length > 0) return { result: { accepted: false, code: 'invalid_result', problems } };
-  const { childrenOpen } = await tx.need('session', caller.session);
+  const session = await tx.need('session', caller.session);
+  const plans = (await openPlans(tx, session)).filter(isUnderWay);
   const open =
-    childrenOpen > 0 ? await tx.list('task', { list: 'openByOwner', equal: [caller.session, 1] }) : [];
+    session.childrenOpen > 0 || plans.length > 0
+      ? await tx.list('task', { list: 'openByOwner', equal: [caller.session, 1] })
+      : [];
   if (open.length > 0 && !report.giveUpChildren) {
     return { result: { accepted: false, code: 'open_children', open: open.map((child) => child.id) } };
   }
@@ -110,7 +118,7 @@ async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: Parsed
   if (problem)
     throw new ReveilleError('workspace_failed', `Your work could not be taken: ${problem}. Report again.`);
   const wish = { by: caller.session, why: 'given up by its parent' };
-  for (const child of open) await cancelTree(tx, context, child, wish);
+  await giveUp(tx, context, { plans, open, wish });
   const error = status === 'failed' ? { class: 'unknown' as const, message: report.error ?? output } : null;
   const ending = {
     status,
@@ -121,4 +129,17 @@ async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: Parsed
   } as const;
   await settle(tx, context, task, run, ending);
   return { result: { accepted: true } };
+}
+
+async function giveUp(
+  tx: Tx,
+  context: Host['context'],
+  up: {
+    readonly plans: readonly Plan[];
+    readonly open: readonly Task[];
+    readonly wish: { by: string; why: string };
+  },
+): Promise<void> {
+  for (const plan of up.plans) await cancelPlan(tx, context, plan, up.wish);
+  for (const child of up.open) if (child.plan === null) await cancelTree(tx, context, child, up.wish);
 }

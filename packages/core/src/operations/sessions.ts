@@ -33,7 +33,7 @@ export function sessionOperations(
       checkOwnMail(caller, session);
       await decide(context, async (tx) => {
         const row = await tx.need('session', session);
-        if (row.kind === 'worker')
+        if (row.task !== null)
           throw new ReveilleError('not_allowed', `${session} is a worker; it ends with its task.`);
         await endSession(tx, context, row);
       });
@@ -42,7 +42,7 @@ export function sessionOperations(
       checkOwnMail(caller, session);
       await decide(context, async (tx) => {
         const row = await tx.need('session', session);
-        if (row.kind === 'worker')
+        if (row.task !== null)
           throw new ReveilleError('not_allowed', `${session} is a worker; its run receives its mail.`);
         if (row.state === 'ended') throw new ReveilleError('wrong_state', `Session ${session} has ended.`);
       });

@@ -1,5 +1,6 @@
 import {
   BudgetLimits,
+  RetryInput,
   ReveilleError,
   ReviewInput,
   isId,
@@ -18,10 +19,13 @@ import { openBudget } from '../budget.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { changedMeanwhile, openRun, pause, resume } from '../pausing.ts';
+import { checkApproved } from '../plan-approval.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
-import { cancel, complete, retry, review } from '../task-acts.ts';
+import { knownFor } from '../repository-agents.ts';
+import { retryBy } from '../retry-by.ts';
+import { cancel, complete, review } from '../task-acts.ts';
 import type { Tx } from '../tx.ts';
 import { everyTask, viewTask } from '../views.ts';
 
@@ -70,11 +74,15 @@ export function taskOperations(
   return {
     getTask,
     listTasks: (filter) => listTasks(store, filter),
-    deployTask: (id) => act(id, (tx, task) => deployTask(tx, task)),
+    deployTask: (id) => act(id, (tx, task) => deploy(tx, caller, task)),
     completeTask: (id, output) => act(id, (tx, task) => complete(tx, context, task, output ?? '')),
     cancelTask: (id, why) =>
       act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
-    retryTask: (id) => act(id, (tx, task) => retry(tx, task)),
+    async retryTask(id, input) {
+      const by = parseInput(RetryInput, input ?? {});
+      await knownFor(host, id);
+      return act(id, (tx, task) => retryBy(tx, context, task, { caller, by }));
+    },
     async reviewTask(input) {
       const parsed = parseInput(ReviewInput, input);
       return act(parsed.task, (tx) => review(tx, context, parsed, senderOf(caller)));
@@ -100,6 +108,11 @@ export function taskOperations(
       return stopAll(host, scope, { by, why });
     },
   };
+}
+
+async function deploy(tx: Tx, caller: Caller, task: Task): Promise<void> {
+  await checkApproved(tx, caller, task);
+  await deployTask(tx, task);
 }
 
 type Filter = Parameters<Orchestrator['listTasks']>[0];
@@ -137,7 +150,8 @@ async function checkMayStop(tx: Tx, caller: Caller, scope: StopScope): Promise<v
   if (scope.scope === 'plan') return checkOwnsPlan(tx, caller, await tx.need('plan', scope.plan));
   await checkCaller(tx, caller);
   const session = sessionOf(caller);
-  if (!session || (await tx.need('session', session)).kind === 'orchestrator') return;
+  const self = session ? await tx.need('session', session) : null;
+  if (!self || (self.kind === 'orchestrator' && self.task === null)) return;
   throw new ReveilleError('not_allowed', 'Only the orchestrator or a person may stop everything.');
 }
 

@@ -66,6 +66,11 @@ const Engine = group(
       'Questions and approvals.',
     ),
     orphans: choice(['cancel', 'hand_up'], DEFAULTS.orphans, 'What becomes of children whose parent ended.'),
+    orchestrator: choice(
+      ['model', 'policy'],
+      DEFAULTS.orchestrator,
+      'Who decides about plans made of goals: the orchestrator’s model, or a policy: retry by class of error, then your inbox.',
+    ),
     patienceMs: ms(DEFAULTS.patienceMs, 'How long a blocking call waits before it says "you will be woken".'),
     steer: switched(DEFAULTS.steer, 'Give mail to a busy agent between two calls, not only after its turn.'),
   },

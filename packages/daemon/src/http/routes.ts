@@ -92,7 +92,7 @@ async function grantedSession(
   }
   const row = (await engine.context.store.get('session', wanted.session))?.doc;
   if (!row) throw new ReveilleError('not_found', `There is no session ${wanted.session}.`);
-  if (row.kind === 'worker')
+  if (row.task !== null)
     throw new ReveilleError('not_allowed', `${row.id} is a worker; its runs have credentials of their own.`);
   if (row.state === 'ended') throw new ReveilleError('wrong_state', `Session ${row.id} has ended.`);
   return row;

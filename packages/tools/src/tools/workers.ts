@@ -1,5 +1,6 @@
 import {
   LENGTHS,
+  PASS_ON,
   ReveilleError,
   isTerminal,
   type Plan,
@@ -168,9 +169,17 @@ export const retryTask = taskAct({
   description: [
     'Starts a failed or cancelled task anew, from where it began; what the last attempt left is kept as a snapshot. Find out first why it failed: the same prompt usually fails the same way. What it should do differently, tell it with a2a_send_message.',
   ],
-  input: z.strictObject({ taskId: taskId('The task; it must have failed or been cancelled.') }),
+  input: z.strictObject({
+    taskId: taskId('The task; it must have failed or been cancelled.'),
+    agent: z.string().max(120).optional().describe('Another agent for it: `[@][backend:]name`.'),
+    model: z.string().max(120).optional().describe('Another model for it.'),
+  }),
   done: 'To be tried again',
-  change: ({ orchestrator }, { taskId: id }) => orchestrator.retryTask(id),
+  change: ({ orchestrator }, { taskId: id, agent, model }) =>
+    orchestrator.retryTask(id, {
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined ? {} : { model }),
+    }),
 });
 
 export const answer = defineTool({
@@ -178,7 +187,7 @@ export const answer = defineTool({
   title: 'Answer a question or an approval request',
   description: [
     'Answers a request that waits for you, by the id it came with. The asker is woken with your answer. Where choices were given, send one of them, word for word. For a review: "approve", "reject", or what is to be changed.',
-    'What only a person can decide, leave: a request that you do not answer is passed on.',
+    'What only a person can decide, answer with "pass on": it goes to whoever is above you. What you do not answer is passed on after a while.',
   ],
   input: z.strictObject({
     requestId: requestId('The request.'),
@@ -189,6 +198,8 @@ export const answer = defineTool({
   callers: EVERYBODY,
   async run({ requestId: id, answer: words }, { orchestrator }) {
     const { task, state } = await orchestrator.answer({ request: id, answer: words });
-    return { structured: { requestId: id, taskId: task, state }, text: `Answered ${id} of ${task}.` };
+    const open = words.trim().toLowerCase() === PASS_ON ? 'Passed on' : 'Still open';
+    const done = state === 'open' ? `${open}: ${id} of ${task}.` : `Answered ${id} of ${task}.`;
+    return { structured: { requestId: id, taskId: task, state }, text: done };
   },
 });

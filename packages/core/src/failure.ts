@@ -1,0 +1,39 @@
+import {
+  formatAgentType,
+  optionsOf,
+  type Request,
+  type Run,
+  type RunEnd,
+  type Task,
+} from '@reveille/protocol';
+import type { Context } from './context.ts';
+import { openRequest } from './requests.ts';
+import type { Tx } from './tx.ts';
+
+/**
+ * A failure that nobody's own child can decide about waits for a decision (INB1): of a plan's task, or of one that a
+ * person gave. Its owner is asked first if it has a model, and told by the end itself; the person is next. An agent's
+ * own child is its own business.
+ */
+export async function askAboutFailure(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  failed: { readonly run: Run | null; readonly end: RunEnd },
+): Promise<Request['id'] | null> {
+  const { run, end } = failed;
+  // Of an escape the person is told by an item of its own.
+  if (!run || end.status !== 'failed' || end.error?.class === 'escape') return null;
+  const owner = await tx.need('session', task.owner);
+  if (task.plan === null && owner.kind !== 'terminal') return null;
+  const why = end.error ? `${end.error.class}: ${end.error.message}` : end.output;
+  const { request } = await openRequest(tx, context, task, {
+    kind: 'failure',
+    run,
+    text: `${formatAgentType(task.agent)} failed at "${task.name}", attempt ${task.attempts}: ${why.slice(0, 2_000)}`,
+    options: optionsOf('failure'),
+    key: `failure:${run.id}`,
+    told: task.owner,
+  });
+  return request.id;
+}

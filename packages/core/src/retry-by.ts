@@ -1,0 +1,48 @@
+import { ReveilleError, type AgentType, type Caller, type RetryInput, type Task } from '@reveille/protocol';
+import type { Context } from './context.ts';
+import { checkDelegation, modelFor } from './definitions.ts';
+import { isIntegrator } from './integrator.ts';
+import { resolveAgent } from './plan-rules.ts';
+import { retry } from './task-acts.ts';
+import type { Tx } from './tx.ts';
+
+/** `claude:coder`, `model opus`, `claude:coder model opus`. */
+export function retryWords(words: string): RetryInput {
+  const [, agent, model] = /^(?:(?!model\b)(\S+))?\s*(?:model\s+(\S+))?$/i.exec(words.trim()) ?? [];
+  if (agent === undefined && model === undefined)
+    throw new ReveilleError(
+      'invalid_input',
+      'Say with whom: `retry with claude:coder`, `retry with model opus`, or both.',
+    );
+  return { ...(agent === undefined ? {} : { agent }), ...(model === undefined ? {} : { model }) };
+}
+
+/** Another attempt at a task, by the same agent or by another; what it is to do stays, and so does its worktree. */
+export async function retryBy(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  given: { readonly caller: Caller; readonly by: RetryInput },
+): Promise<void> {
+  const { agent: name, model } = given.by;
+  if (name === undefined && model === undefined) return retry(tx, task);
+  if (isIntegrator(task))
+    throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
+  const agent = name === undefined ? task.agent : knownAgent(context, task, name);
+  await checkDelegation(tx, context, given.caller, [agent]);
+  // One that was named for its old backend says nothing to another.
+  const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;
+  const next: Task = {
+    ...task,
+    agent,
+    model: model ?? (kept ? task.model : modelFor(context, agent, { repository: task.repository, model })),
+  };
+  tx.put('task', next);
+  await retry(tx, next);
+}
+
+function knownAgent(context: Context, task: Task, name: string): AgentType {
+  const agent = resolveAgent(context, name, task.repository);
+  if (!('problem' in agent)) return agent;
+  throw new ReveilleError('unknown_agent', `Refused: ${agent.problem}.`, { data: { known: agent.known } });
+}
