@@ -6,6 +6,7 @@ import {
   type Plan,
   type PlanId,
   type PlanTaskInput,
+  type PolicyChain,
   type Session,
   type SessionId,
   type Task,
@@ -20,6 +21,7 @@ import { integrateAlso, integrationInput, withIntegration } from './integration.
 import { INTEGRATOR } from './integrator.ts';
 import { checkDepth } from './limits.ts';
 import { offerTask } from './offers.ts';
+import { policyOf } from './policy-chain.ts';
 import type { CheckedPlan } from './plan-rules.ts';
 import { cancelTree } from './settle.ts';
 import { countMove } from './task-table.ts';
@@ -90,6 +92,8 @@ interface Place {
   readonly rootKind: Session['rootKind'];
   readonly depth: number;
   readonly budget: string | null;
+  /** What holds for whoever owns the plan, if a worker does. */
+  readonly policy?: PolicyChain | undefined;
 }
 
 /**
@@ -100,8 +104,8 @@ async function placeOf(tx: Tx, context: Context, owner: SessionId): Promise<Plac
   const session = await tx.need('session', owner);
   if (!session.task) return { rootKind: 'orchestrator', depth: 1, budget: null };
   checkDepth(context.settings, session);
-  const { budget } = await tx.need('task', session.task);
-  return { rootKind: session.rootKind, depth: session.depth + 1, budget };
+  const { budget, policy } = await tx.need('task', session.task);
+  return { rootKind: session.rootKind, depth: session.depth + 1, budget, policy };
 }
 
 function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {
@@ -135,6 +139,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     name: input.name ?? input.id,
     repository: plan.repository,
   });
+  const policy = policyOf(context, agent, plan.repository, made.place.policy);
   const task = bornTask(tx, {
     id,
     plan: plan.id,
@@ -161,6 +166,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     state: (made.badDependencies ?? 0) > 0 ? 'blocked' : 'pending',
     why: 'created',
     budget: openBudget(tx, id, made.budget, input.budget),
+    ...(policy ? { policy } : {}),
   });
   countMove(tx, task, task.state, true);
   return task;

@@ -1,6 +1,7 @@
 import {
   ReveilleError,
   formatAgentType,
+  type Action,
   type MessageId,
   type MessageKind,
   type Request,
@@ -12,6 +13,7 @@ import {
 } from '@reveille/protocol';
 import { newId, type Context } from './context.ts';
 import { enqueue } from './mailbox.ts';
+import { mayAllow } from './policy-chain.ts';
 import type { Tx } from './tx.ts';
 
 const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
@@ -21,6 +23,9 @@ const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
   idle: 'health',
   failure: 'error',
   escape: 'error',
+  plan: 'approval_request',
+  conflict: 'error',
+  budget: 'approval_request',
 };
 
 interface Asked {
@@ -31,6 +36,8 @@ interface Asked {
   /** Goes to the inbox of the person at once, not up the tree. */
   readonly toPerson?: boolean;
   readonly key?: string | undefined;
+  /** What exactly is asked for. Whoever would have to ask for it itself cannot allow it. */
+  readonly action?: Action;
 }
 
 /** The open requests of a task; most sessions never asked for anything, and their row says so. */
@@ -52,7 +59,7 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
   const same = asked.key ? (await openRequests(tx, task)).find(({ key }) => key === asked.key) : undefined;
   if (same) return { request: same, message: await messageOf(tx, same) };
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
-  const holder = skipTree ? null : await answerer(tx, task.owner);
+  const holder = skipTree ? null : await answerer(tx, context, task.owner, asked);
   const request: Request = {
     id: newId(context, 'req'),
     kind: asked.kind,
@@ -62,6 +69,7 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
     key: asked.key ?? null,
     text: asked.text,
     options: [...asked.options],
+    ...(asked.action ? { action: asked.action } : {}),
     with: holder,
     movedAt: tx.now,
     state: 'open',
@@ -89,10 +97,16 @@ async function messageOf(tx: Tx, request: Request): Promise<MessageId | null> {
 }
 
 /** The nearest session from here up that an agent answers for; null when only a person is left. */
-async function answerer(tx: Tx, from: SessionId | null): Promise<SessionId | null> {
+async function answerer(
+  tx: Tx,
+  context: Context,
+  from: SessionId | null,
+  { action }: Pick<Asked, 'action'>,
+): Promise<SessionId | null> {
   for (let id = from; id !== null;) {
     const session: Session = await tx.need('session', id);
-    if (session.state === 'open' && session.kind !== 'terminal') return id;
+    const answers = session.state === 'open' && session.kind !== 'terminal';
+    if (answers && (!action || (await mayAllow(tx, context, session, action)))) return id;
     id = session.parent;
   }
   return null;
@@ -165,7 +179,8 @@ export async function passOn(tx: Tx, context: Context, due: Pick<Request, 'id' |
   if (request.state !== 'open' || request.movedAt !== due.movedAt) return;
   if (request.with === null) return expire(tx, context, request);
   const holder = await tx.need('session', request.with);
-  const next = await answerer(tx, holder.parent);
+  const { action } = request;
+  const next = await answerer(tx, context, holder.parent, action ? { action } : {});
   // A later move in the same millisecond must be another move.
   const moved: Request = { ...request, with: next, movedAt: Math.max(tx.now, request.movedAt + 1) };
   tx.put('request', moved);

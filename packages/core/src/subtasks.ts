@@ -1,6 +1,7 @@
 import {
   ReveilleError,
   type AgentType,
+  type PolicyChain,
   type Session,
   type SessionId,
   type ParsedSpawn,
@@ -13,6 +14,7 @@ import { newId, type Context } from './context.ts';
 import { modelFor } from './definitions.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
 import { offerTask } from './offers.ts';
+import { policyOf, policyOfSession } from './policy-chain.ts';
 
 import type { Tx } from './tx.ts';
 
@@ -37,7 +39,9 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
   const why = budget ? await draw(tx, budget, { spawns: 1 }) : null;
   if (why) throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why } });
   const warning = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
-  const task = createChild(tx, context, { parent, input, budget });
+  const above = await policyOfSession(tx, parent);
+  const policy = policyOf(context, input.agent, parent.repository, above);
+  const task = createChild(tx, context, { parent, input, budget, policy });
   tx.put('session', countSpawn(await tx.need('session', parentId), tx.now));
   offerTask(tx, task);
   return warning ? { task: task.id, warning } : { task: task.id };
@@ -46,7 +50,7 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
 function createChild(
   tx: Tx,
   context: Context,
-  made: { parent: Session; input: Wanted; budget: string | null },
+  made: { parent: Session; input: Wanted; budget: string | null; policy: PolicyChain | undefined },
 ): Task {
   const { parent, input } = made;
   const { repository } = parent;
@@ -88,6 +92,7 @@ function createChild(
     state: 'ready',
     why: 'spawned',
     budget: openBudget(tx, id, made.budget, input.budget),
+    ...(made.policy ? { policy: made.policy } : {}),
   });
 }
 

@@ -97,5 +97,7 @@ export const Run = z.object({
   used: z.object({ tokens: z.number(), usd: z.number() }),
   end: RunEnd.nullable(),
   startedAt: z.number(),
+  /** What it has leave for and has not done yet, by digest: each may be done once. */
+  grants: z.array(z.string()).optional(),
 });
 export type Run = z.infer<typeof Run>;

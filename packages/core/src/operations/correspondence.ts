@@ -21,6 +21,7 @@ import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { remind } from '../inquiry.ts';
 import { enqueue } from '../mailbox.ts';
+import { checkAnswer, grant } from '../permits.ts';
 import { answerRequest, openRequest } from '../requests.ts';
 import { cancel, complete, review } from '../task-acts.ts';
 import type { Tx } from '../tx.ts';
@@ -127,7 +128,9 @@ async function answerAs(
   else await checkCaller(tx, caller);
   const by = nameOf(caller);
   const from = senderOf(caller);
+  if (request.state === 'open') await checkAnswer(tx, context, caller, request, answer.text);
   const answered = await answerRequest(tx, context, request.id, { text: answer.text, by, from });
+  await grant(tx, request, answer.text);
   if (request.kind === 'review') await review(tx, context, verdictOf(task, answer.text), from);
   if (request.kind !== 'idle') return answered;
   const current = await tx.need('task', task.id);

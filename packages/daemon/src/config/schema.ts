@@ -1,5 +1,6 @@
 import { DEFAULTS, type Settings } from '@reveille/core';
 import { z } from 'zod';
+import { Approvals } from './approvals.ts';
 import { Acp, Backends } from './backends.ts';
 import { choice, count, group, ms, name, paths, switched, texts } from './kinds.ts';
 
@@ -183,6 +184,7 @@ export const Config = z.strictObject({
   daemon: Daemon,
   worktrees: Worktrees,
   sandbox: Sandbox,
+  approvals: Approvals,
   acp: Acp,
   backends: Backends,
   navigation: Navigation,

@@ -6,8 +6,17 @@ import { Listener } from './events.ts';
 import { Failed, exitWords, failureInWords, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
 import type { Life } from './life.ts';
-import { WAITS, type AcpOptions } from './options.ts';
-import { allows, judge, optionFor, wishOf } from './permission.ts';
+import { WAITS, type AcpOptions, type AgentPermits } from './options.ts';
+import {
+  actionOf,
+  allows,
+  judge,
+  optionFor,
+  ruledOut,
+  wishOf,
+  type AgentAction,
+  type Judging,
+} from './permission.ts';
 import { fieldsOf, type Fields } from './shapes.ts';
 import { UsageCounter } from './usage.ts';
 
@@ -256,11 +265,27 @@ export class AcpAgent implements Agent {
     const confined = this.#life?.confined ?? false;
     const { policy, ownTools = NONE } = this.#options;
     const judging = { policy, ownTools, confined, writes: !this.#readOnly };
-    const judged = judge(call, judging);
-    const verdict = judged === 'ask' ? await this.#ask(turn, call) : judged;
+    const verdict = await this.#verdict(turn, call, judging);
     if (verdict === 'gone' || turn.over.signal.aborted) return CANCELLED;
     const optionId = optionFor(options, verdict);
     return optionId === null ? CANCELLED : { outcome: { outcome: 'selected', optionId } };
+  }
+
+  async #verdict(turn: Turn, call: Fields, judging: Judging): Promise<'allow' | 'deny' | 'gone'> {
+    const { permits } = this.#options;
+    if (permits)
+      return ruledOut(call, judging) ?? this.#permit(turn, permits, actionOf(call, judging.confined));
+    const judged = judge(call, judging);
+    return judged === 'ask' ? this.#ask(turn, call) : judged;
+  }
+
+  async #permit(turn: Turn, permits: AgentPermits, action: AgentAction): Promise<'allow' | 'deny' | 'gone'> {
+    const { signal } = turn.over;
+    try {
+      return (await permits.permit(this.#spec, action, signal)).allowed ? 'allow' : 'deny';
+    } catch (error) {
+      return this.#unasked(error, signal);
+    }
   }
 
   async #ask(turn: Turn, call: Fields): Promise<'allow' | 'deny' | 'gone'> {
@@ -271,12 +296,16 @@ export class AcpAgent implements Agent {
     try {
       return allows(await asked) ? 'allow' : 'deny';
     } catch (error) {
-      if (!signal.aborted && !isReveilleError(error, 'stopping') && !isReveilleError(error, 'stale_caller'))
-        this.#log('leave could not be asked for; it counts as denied', { error: String(error) });
-      return signal.aborted ? 'gone' : 'deny';
+      return this.#unasked(error, signal);
     } finally {
       this.#wishes.delete(wish.key);
     }
+  }
+
+  #unasked(error: unknown, signal: AbortSignal): 'deny' | 'gone' {
+    if (!signal.aborted && !isReveilleError(error, 'stopping') && !isReveilleError(error, 'stale_caller'))
+      this.#log('leave could not be asked for; it counts as denied', { error: String(error) });
+    return signal.aborted ? 'gone' : 'deny';
   }
 
   async #fail(failure: Failure): Promise<void> {
