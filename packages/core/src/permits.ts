@@ -202,6 +202,6 @@ function indented(text: string): string {
 /** What cannot be seen, or turns around what is seen, is written out: what is shown is what would be done. */
 const visible = (text: string): string =>
   text.replaceAll(
-    /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF]/g,
+    /[^\n\t\P{C}]|[\u2028\u2029]/gu,
     (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   );
