@@ -61,6 +61,7 @@ const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput
   restoreTask: TaskId,
   bringHome: BudgetNode,
   raiseBudget: BudgetNode,
+  getBudget: BudgetNode,
   stop: StopScope,
   endSession: SessionId,
   attach: SessionId,

@@ -134,6 +134,9 @@ async function tellHolder(
   });
 }
 
+/** What is done about these is no answer for the asker to read. */
+const NOT_READ: ReadonlySet<Request['kind']> = new Set(['review', 'idle', 'escape', 'budget']);
+
 /** One answer, once; it reaches the asker as a message and wakes it. */
 export async function answerRequest(
   tx: Tx,
@@ -155,7 +158,7 @@ export async function answerRequest(
   const next: Request = { ...request, state: 'answered', answer: { text, by, at: tx.now } };
   tx.put('request', next);
   // A verdict is no answer to read, it moves the task; nor is what is to be done about a silence, or that an escape was seen.
-  if (request.kind !== 'review' && request.kind !== 'idle' && request.kind !== 'escape')
+  if (!NOT_READ.has(request.kind))
     await enqueue(tx, context, {
       to: request.from,
       key: `answer:${id}`,

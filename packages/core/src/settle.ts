@@ -8,6 +8,7 @@ import {
   type TaskState,
 } from '@reveille/protocol';
 import { release } from './budget.ts';
+import { askToRaise } from './budget-request.ts';
 import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
@@ -58,6 +59,7 @@ export async function settle(
     return askForReview(tx, context, next, run);
   }
   await finish(tx, context, next, { run, lastWord, wasBlocked: task.state === 'blocked' });
+  if (end.cause === 'budget' && run) await askToRaise(tx, context, next, run);
   return next;
 }
 
@@ -80,7 +82,8 @@ export async function finish(
 
 function nextState(task: Task, end: RunEnd): TaskState {
   if (end.status === 'cancelled') return 'cancelled';
-  if (end.status === 'failed') return 'failed';
+  // It is not done, and can go on when somebody gives it more.
+  if (end.status === 'failed' || end.cause === 'budget') return 'failed';
   const wantsReview = task.review !== 'none' || (end.status === 'partial' && task.plan !== null);
   return wantsReview && end.cause !== 'completed_by_owner' ? 'review' : 'completed';
 }

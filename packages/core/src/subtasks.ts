@@ -9,7 +9,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { bornSession, bornTask } from './births.ts';
-import { draw, openBudget } from './budget.ts';
+import { draw, openBudget, shortWords } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { modelFor } from './definitions.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
@@ -36,8 +36,11 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
     throw new ReveilleError('wrong_state', `Task ${parentTask.id} is being cancelled and can spawn nothing.`);
   await checkAncestry(tx, parent, input.agent, input);
   const budget = parentTask?.budget ?? null;
-  const why = budget ? await draw(tx, budget, { spawns: 1 }) : null;
-  if (why) throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why } });
+  const short = budget ? await draw(tx, budget, { spawns: 1 }) : null;
+  if (short) {
+    const why = shortWords(short);
+    throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why, ...short } });
+  }
   const warning = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
   const above = await policyOfSession(tx, parent);
   const policy = policyOf(context, input.agent, parent.repository, above);

@@ -15,7 +15,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { checkCaller, checkMayAct, checkMayMessage, nameOf, senderOf } from '../authority.ts';
-import { reserve } from '../budget.ts';
+import { answerBudget, reserveFor } from '../budget-acts.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
@@ -73,11 +73,7 @@ export function correspondence(
       if (caller.kind !== 'worker')
         throw new ReveilleError('not_allowed', 'Only a worker has a budget to reserve from.');
       const wanted = parseInput(AmountsInput, amounts);
-      const why = await decide(context, async (tx) => {
-        await checkCaller(tx, caller);
-        const task = await tx.need('task', (await tx.need('run', caller.run)).task);
-        return task.budget ? reserve(tx, task.budget, `${caller.run}/${id}`, wanted) : null;
-      });
+      const why = await decide(context, (tx) => reserveFor(tx, context, caller, { id, wanted }));
       return why ? { granted: false, why } : { granted: true };
     },
   };
@@ -131,6 +127,7 @@ async function answerAs(
   if (request.state === 'open') await checkAnswer(tx, context, caller, request, answer.text);
   const answered = await answerRequest(tx, context, request.id, { text: answer.text, by, from });
   await grant(tx, request, answer.text);
+  if (request.kind === 'budget') await answerBudget(tx, context, request, answer.text);
   if (request.kind === 'review') await review(tx, context, verdictOf(task, answer.text), from);
   if (request.kind !== 'idle') return answered;
   const current = await tx.need('task', task.id);

@@ -50,6 +50,16 @@ const Engine = group(
       },
       'When a worker is asked how it is.',
     ),
+    budgets: group(
+      {
+        unpriced: choice(
+          ['allow', 'stop'],
+          DEFAULTS.budgets.unpriced,
+          'Where money is limited and nobody knows the price: go on and warn, or end the run.',
+        ),
+      },
+      'Budgets of plans and tasks.',
+    ),
     requests: group(
       {
         passOnAfterMs: ms(
