@@ -1,7 +1,7 @@
 import { DEFAULTS, type Settings } from '@reveille/core';
 import { z } from 'zod';
 import { Approvals } from './approvals.ts';
-import { Acp, Backends } from './backends.ts';
+import { Acp, Backends, Prices } from './backends.ts';
 import { choice, count, group, ms, name, paths, switched, texts } from './kinds.ts';
 
 /**
@@ -197,6 +197,7 @@ export const Config = z.strictObject({
   approvals: Approvals,
   acp: Acp,
   backends: Backends,
+  prices: Prices,
   navigation: Navigation,
   integration: group(
     {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError } from '@reveille/protocol';
+import { costOf, type Consumed } from '../prices/prices.ts';
 import { Listener } from './events.ts';
 import { Failed, exitWords, failureInWords, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
@@ -212,12 +213,20 @@ export class AcpAgent implements Agent {
     this.#listener.turnEnds();
     const used = this.#usage.turnEnded(response);
     const id = `${this.#spec.epoch}-${++this.#usages}`;
-    if (used) this.#tell({ type: 'usage', id, ...used });
+    if (used)
+      this.#tell({ type: 'usage', id, tokens: used.tokens, usd: used.usd ?? this.#priced(used.parts) });
     if (response['stopReason'] === 'refusal' && !turn.cancelled)
       return this.#fail({ class: 'refusal', message: `${this.#options.preset.title} refused to go on.` });
     const failure = failureInWords(this.#options.preset, this.#listener.lastWords);
     if (failure && !turn.cancelled) return this.#fail(failure);
     this.#endTurn(turn, turn.cancelled);
+  }
+
+  /** What the table says, if it is known which model this was. */
+  #priced(parts: Consumed | null): number | null {
+    const { priceOf } = this.#options;
+    const { model } = this.#spec.task;
+    return parts && model !== null && priceOf ? costOf(priceOf(model), parts) : null;
   }
 
   /** A prompt that was answered with an error. If the process died with it, that is told by who watches it. */
@@ -253,9 +262,16 @@ export class AcpAgent implements Agent {
   }
 
   #hear(update: unknown): void {
-    if (fieldsOf(update)['sessionUpdate'] === 'usage_update') this.#usage.hear(update);
+    if (fieldsOf(update)['sessionUpdate'] === 'usage_update') this.#hearCost(update);
     // What comes between turns belongs to none, and shows nothing.
     if (this.#turn?.prompted) this.#listener.hear(update);
+  }
+
+  /** In the middle of a turn already: a budget that is used up must not wait for its end. */
+  #hearCost(update: unknown): void {
+    this.#usage.hear(update);
+    const usd = this.#usage.spent();
+    if (usd > 0) this.#tell({ type: 'usage', id: `${this.#spec.epoch}-${++this.#usages}`, tokens: 0, usd });
   }
 
   async #permission(toolCall: unknown, options: unknown): Promise<RequestPermissionResponse> {

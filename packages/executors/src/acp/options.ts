@@ -1,4 +1,5 @@
 import type { StartSpec } from '@reveille/core';
+import type { Price } from '../prices/prices.ts';
 import type { Hands } from './doors.ts';
 import type { AgentAction, Policy, Wish } from './permission.ts';
 import type { Preset } from './presets.ts';
@@ -54,6 +55,8 @@ export interface AcpOptions {
   readonly policy: Policy;
   /** What the person's policy says, and whether somebody agrees where it says to ask; absent: `policy` alone decides. */
   readonly permits?: AgentPermits;
+  /** What a model costs, where an agent says only how much it used; null: nobody knows. */
+  readonly priceOf?: (model: string) => Price | null;
   /** What our own tools are called, for people too: for them nobody is asked. */
   readonly ownTools?: ReadonlySet<string>;
   /** For calls of the client that were not offered; null: it has no files. */

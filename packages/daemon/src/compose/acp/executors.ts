@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { mayAsk, policyNow, type Executor, type StartSpec } from '@reveille/core';
 import { acpExecutor, pruneHomes, type AgentAction, type Hands, type Wish } from '@reveille/executors/acp';
+import { priceOf } from '@reveille/executors/builtin';
 import { CLAUDE, SDK_PACKAGE, claudeExecutor, loadSdk } from '@reveille/executors/claude';
 import { ReveilleError } from '@reveille/protocol';
 import { toolsJson } from '@reveille/tools';
@@ -38,6 +39,7 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
         ? existsSync(join(homedir(), needs))
         : (configured.env[needs] ?? process.env[needs] ?? '') !== '',
     ownTools: OWN_TOOLS,
+    priceOf: (model) => priceOf(model, world.config.prices),
     hands: (spec) => handsOf(rooms, spec),
     role: async (spec) => roleOf(rooms, spec),
     log: (message, data) => world.log.warn(message, data),
