@@ -1,3 +1,5 @@
+import type { PolicyLayer } from '@reveille/protocol';
+
 /** Where a definition comes from, nearest first. */
 export const PLACES = ['repository', 'home', 'builtin'] as const;
 export type Place = (typeof PLACES)[number];
@@ -26,6 +28,8 @@ export interface AgentDefinition {
   readonly readOnly: boolean;
   /** The only agents it may spawn; null is any. */
   readonly delegatesTo: readonly string[] | null;
+  /** What it must ask for although others need not, or must not do; null: nothing of the kind. */
+  readonly approvals: Pick<PolicyLayer, 'preset' | 'rules'> | null;
   readonly model: string | null;
   /** The backend it would like to run on, if the task names none. */
   readonly backend: string | null;

@@ -131,6 +131,12 @@ export class FrontMatter {
     return null;
   }
 
+  /** As it is, whatever that is; undefined: there is none. */
+  data(key: string): unknown {
+    const value = this.#value(key);
+    return isNode(value) ? (value as Node).toJSON() : undefined;
+  }
+
   flag(key: string): boolean | null {
     const value = this.#value(key);
     if (value === undefined) return null;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { nearest, parseAgentType } from '@reveille/protocol';
+import { approvalsOf } from './approvals.ts';
 import { shown, type AgentDefinition, type Place, type Problem } from './definition.ts';
 import { plainKey, readFrontMatter, type FrontMatter, type Note } from './front-matter.ts';
 import { bullets, firstParagraph, oneLine, section } from './sections.ts';
@@ -35,6 +36,7 @@ const OURS = [
   'suggest',
   'disable-model-invocation',
   'permissionMode',
+  'approvals',
 ];
 /** Keys of the two formats that steer their own products and nothing here. */
 const THEIRS =
@@ -78,6 +80,7 @@ function define(file: DefinitionFile, matter: FrontMatter): AgentDefinition {
     delegation: section(instructions, DELEGATION),
     ...tools,
     readOnly: isReadOnly(tools.tools, tools.deniedTools),
+    approvals: approvalsOf(matter),
     model: modelOf(matter),
     backend: backendOf(matter),
     reportsByLastMessage: matter.flag('reports-by-last-message') ?? false,

@@ -42,7 +42,7 @@ export class AgentLine {
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
   failure: { readonly class: ErrorClass; readonly message: string; readonly retryAfterMs?: number } | null =
     null;
-  usage: { readonly id: string; readonly tokens: number; readonly usd: number }[] = [];
+  usage: { readonly id: string; readonly tokens: number; readonly usd: number | null }[] = [];
   alerts: Alert[] = [];
   /** What it was offered during the turn and did not take, or did not say whether it took. */
   refused: { readonly message: Message; readonly seen: 'no' | 'unknown' }[] = [];
@@ -94,8 +94,7 @@ export class AgentLine {
       case 'usage':
         if (this.#usageSeen?.has(event.id)) return;
         (this.#usageSeen ??= new Set()).add(event.id);
-        // What nobody knows the price of costs nothing that a budget could count.
-        this.usage.push({ id: event.id, tokens: event.tokens, usd: event.usd ?? 0 });
+        this.usage.push({ id: event.id, tokens: event.tokens, usd: event.usd });
         break;
       case 'turn_ended':
         if (event.turn === this.turn) {

@@ -1,6 +1,14 @@
-import { ReveilleError, isStoreError, type Caller, type Message, type RequestId } from '@reveille/protocol';
+import {
+  ReveilleError,
+  isStoreError,
+  type Caller,
+  type Message,
+  type RequestId,
+  type Task,
+} from '@reveille/protocol';
 import { checkCaller } from './authority.ts';
 import { takenBy, type Room } from './calls.ts';
+import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import { markRead, queuedMessages, take } from './mailbox.ts';
 import type { Taker } from './mailroom.ts';
@@ -18,7 +26,7 @@ export interface AskedApproval {
   readonly key: string;
 }
 
-type Asking = Pick<Room, 'context' | 'mailroom' | 'blocked'>;
+export type Asking = Pick<Room, 'context' | 'mailroom' | 'blocked'>;
 
 /**
  * Asks up the tree (INB2) and waits for the answer, for whoever asks in the name of an agent that cannot go on without
@@ -31,21 +39,34 @@ export async function askApproval(
   asked: AskedApproval,
   signal: AbortSignal,
 ): Promise<string> {
+  const id = await decide(room.context, (tx) => open(tx, room, caller, asked));
+  const answer = await waitForAnswer(room, caller, id, { signal });
+  if (answer === null) throw new ReveilleError('internal', 'A wait without an end ended.');
+  return answer;
+}
+
+/** The answer to a request; null: it did not come in time. Then the request stays, and its answer comes by mail. */
+export async function waitForAnswer(
+  room: Asking,
+  caller: WorkerCaller,
+  id: RequestId,
+  { signal, patienceMs = null }: { readonly signal: AbortSignal; readonly patienceMs?: number | null },
+): Promise<string | null> {
   const { context, mailroom } = room;
-  const id = await decide(context, (tx) => open(tx, room, caller, asked));
   const wait = new AnswerWait(room, caller, id);
   const giveUp = (): void => wait.fail(new ReveilleError('aborted', 'Nobody waits for the answer any more.'));
   const cleanups = [room.blocked(caller), mailroom.sit(caller.session, 'call', wait)];
   signal.addEventListener('abort', giveUp, { once: true });
   cleanups.push(() => signal.removeEventListener('abort', giveUp));
   if (signal.aborted) giveUp();
+  if (patienceMs !== null) cleanups.push(context.clock.after(patienceMs, () => wait.timeUp()));
   mailroom.wake(caller.session);
   try {
     return await wait.answer;
   } finally {
     for (const cleanup of cleanups) cleanup();
     if (!wait.closed)
-      await decide(context, (tx) => goOn(tx, caller, id)).catch((error: unknown) => {
+      await decide(context, (tx) => goOn(tx, caller, id, !wait.over)).catch((error: unknown) => {
         // Only what is shown: the end of the turn puts it right.
         context.log?.('warn', 'an approval is over, but its run is still shown as waiting', {
           error: String(error),
@@ -59,7 +80,17 @@ async function open(tx: Tx, { context }: Asking, caller: WorkerCaller, asked: As
   const run = await tx.need('run', caller.run);
   const task = await tx.need('task', run.task);
   const { text, options, key } = asked;
-  const { request } = await openRequest(tx, context, task, { kind: 'approval', run, text, options, key });
+  return askFor(tx, context, task, { kind: 'approval', run, text, options, key });
+}
+
+/** Opens the request; until it is answered its task is shown as waiting for that. */
+export async function askFor(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  asked: Parameters<typeof openRequest>[3],
+): Promise<RequestId> {
+  const { request } = await openRequest(tx, context, task, asked);
   const current = await tx.need('task', task.id);
   if (current.state === 'running')
     moveTask(tx, current, 'waiting', { why: 'waits: approval', on: 'approval' });
@@ -67,9 +98,9 @@ async function open(tx: Tx, { context }: Asking, caller: WorkerCaller, asked: As
 }
 
 /** Whatever came of it, it is not waited for any more. */
-async function goOn(tx: Tx, caller: WorkerCaller, id: RequestId): Promise<void> {
+async function goOn(tx: Tx, caller: WorkerCaller, id: RequestId, close: boolean): Promise<void> {
   const request = await tx.need('request', id);
-  if (request.state === 'open') tx.put('request', { ...request, state: 'closed' });
+  if (request.state === 'open' && close) tx.put('request', { ...request, state: 'closed' });
   const run = await tx.get('run', caller.run);
   if (!run || run.state === 'ended' || run.epoch !== caller.epoch || !run.turn) return;
   const task = await tx.need('task', run.task);
@@ -78,13 +109,15 @@ async function goOn(tx: Tx, caller: WorkerCaller, id: RequestId): Promise<void> 
 }
 
 class AnswerWait implements Taker {
-  readonly answer: Promise<string>;
+  readonly answer: Promise<string | null>;
   closed = false;
+  /** The time is up: the next look answers with what there is. */
+  over = false;
   readonly #room: Asking;
   readonly #caller: WorkerCaller;
   readonly #request: RequestId;
   #settled = false;
-  #resolve: (text: string) => void = () => undefined;
+  #resolve: (text: string | null) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
   constructor(room: Asking, caller: WorkerCaller, request: RequestId) {
@@ -106,7 +139,7 @@ class AnswerWait implements Taker {
     const { context, mailroom } = this.#room;
     try {
       const text = await decide(context, (tx) => this.#take(tx));
-      if (text === null) return;
+      if (text === null && !this.over) return;
       this.#settled = true;
       this.#resolve(text);
     } catch (error) {
@@ -124,6 +157,11 @@ class AnswerWait implements Taker {
     if (!first) return null;
     markRead(tx, [first]);
     return first.text;
+  }
+
+  timeUp(): void {
+    this.over = true;
+    this.#room.mailroom.wake(this.#caller.session);
   }
 
   close(): void {

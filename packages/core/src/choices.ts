@@ -11,11 +11,12 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { nameOf, senderOf, sessionOf } from './authority.ts';
+import { raiseAsTold } from './budget-acts.ts';
 import type { Context } from './context.ts';
 import { remind } from './inquiry.ts';
+import { checkAnswer, grant } from './permits.ts';
 import { APPROVED } from './plan-approval.ts';
 import { cancelPlan, startPlan } from './plans.ts';
-import { raise } from './raise.ts';
 import { answerRequest, passOn } from './requests.ts';
 import { retryBy, retryWords } from './retry-by.ts';
 import { cancel, complete, retry, review } from './task-acts.ts';
@@ -45,10 +46,12 @@ export async function answerWith(
       return tx.need('request', request.id);
     }
     if (!chosen && ONLY_CHOICES.has(request.kind)) throw notAChoice(request);
+    await checkAnswer(tx, context, caller, request, text);
   }
   const words = request.kind === 'plan' ? planAnswer(chosen, text) : text;
   const by = { text: words, by: nameOf(caller), from: senderOf(caller) };
   const answered = await answerRequest(tx, context, request.id, by);
+  await grant(tx, request, text);
   await carryOut(tx, context, request, { caller, text, chosen });
   return answered;
 }
@@ -78,7 +81,8 @@ async function carryOut(tx: Tx, context: Context, request: Request, choosing: Ch
     case 'plan':
       return aboutPlan(tx, context, task, { request, ...choosing });
     case 'budget':
-      return aboutBudget(tx, task, choosing);
+      if (choosing.chosen?.id === 'raise') await raiseAsTold(tx, context, request, choosing.chosen.rest);
+      return;
     case 'question':
     case 'approval':
     case 'conflict':
@@ -128,12 +132,4 @@ async function aboutPlan(tx: Tx, context: Context, task: Task, about: About): Pr
     else await cancelPlan(tx, context, plan, { by, why: 'not approved' });
   }
   if (chosen?.id === 'cancel') await cancel(tx, context, task, { by, why: 'its plan was not approved' });
-}
-
-/** Raised, it goes on: a task that its budget ended is tried again, in its own worktree. */
-async function aboutBudget(tx: Tx, task: Task, { chosen }: Choosing): Promise<void> {
-  if (chosen?.id !== 'raise') return;
-  await raise(tx, task.budget, chosen.rest);
-  const now = await tx.need('task', task.id);
-  if (now.state === 'failed') await retry(tx, now);
 }

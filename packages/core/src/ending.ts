@@ -3,6 +3,14 @@ import type { RunEnd } from '@reveille/protocol';
 /** How a run ends; what it left and when is added where it is settled. */
 export type Ending = Omit<RunEnd, 'at' | 'work'>;
 
+/** Ended in order, with what it has, because it may use no more. */
+export const outOfBudget = (output: string, message: string): Ending => ({
+  status: 'partial',
+  cause: 'budget',
+  output,
+  error: { class: 'budget', message },
+});
+
 export const cancelled = (why: string): Ending => ({
   status: 'cancelled',
   cause: 'cancel',

@@ -7,6 +7,7 @@ import { Host } from './host.ts';
 import { deliveredMessages, giveBack } from './mailbox.ts';
 import { Mailroom } from './mailroom.ts';
 import { orchestratorFor } from './orchestrator.ts';
+import { Permits } from './permits.ts';
 import { LEASE } from './ports/dispatch.ts';
 import { passOn } from './requests.ts';
 
@@ -26,6 +27,8 @@ export interface Exchange {
 export class Engine {
   readonly context: Context;
   readonly host: Host;
+  /** Whether an agent may do what it wants to do: by policy, or by asking. */
+  readonly permits: Permits;
   readonly #requestsSeen = new Map<string, number>();
   #cancelTick: (() => void) | null = null;
   #unsubscribe: (() => void) | null = null;
@@ -46,6 +49,7 @@ export class Engine {
     const { clock } = ports;
     this.context = { ...ports, gate: new Gate(), retries: new Retries(clock), awake: new Awake(clock), wake };
     this.host = new Host(this.context, mailroom);
+    this.permits = new Permits({ context: this.context, mailroom, blocked: (who) => this.#blocked(who) });
   }
 
   /** Every operation, as this caller may use it. Whoever calls `as` has checked the credential. */
@@ -71,9 +75,12 @@ export class Engine {
   ): Promise<string> {
     const { context, mailroom } = this.host;
     await this.host.alive(caller);
-    const blocked = (who: Caller): (() => void) =>
-      this.host.workerOf(who)?.blocked() ?? ((): void => undefined);
+    const blocked = (who: Caller): (() => void) => this.#blocked(who);
     return askApproval({ context, mailroom, blocked }, caller, asked, signal);
+  }
+
+  #blocked(who: Caller): () => void {
+    return this.host.workerOf(who)?.blocked() ?? ((): void => undefined);
   }
 
   /** Goes on with whatever an earlier life was doing. Until the store answers, nothing is claimed. */

@@ -1,5 +1,8 @@
 export { Engine, type Exchange } from './engine.ts';
 export type { AskedApproval } from './approval.ts';
+export type { Permit, PermitOptions } from './permits.ts';
+export { judge, mayAsk, meet, type Judged } from './policy.ts';
+export { policyNow } from './policy-chain.ts';
 export type { Ports } from './context.ts';
 export { envelope } from './envelope.ts';
 export { graphProblems, checkPlan } from './plan-rules.ts';

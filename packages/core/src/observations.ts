@@ -1,5 +1,5 @@
-import { formatAgentType, type Run, type Task } from '@reveille/protocol';
-import { spend } from './budget.ts';
+import { formatAgentType, type Run, type Short, type Task } from '@reveille/protocol';
+import { moneyNodes, shortWords, spend, withUnpriced, type Spent } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import type { Alert } from './health.ts';
 import { enqueue } from './mailbox.ts';
@@ -27,20 +27,55 @@ export async function tellOwner(
   }
 }
 
-/** Records what a backend says was used; answers with the limit that is overrun, if one is (LIM1). */
+/** What a backend says was used, and whether the time is. */
+interface Told {
+  readonly usage: readonly ({ readonly id: string } & Spent)[];
+  readonly time?: Short | null | undefined;
+}
+
+/**
+ * Records what a backend says was used; answers with the limit that is overrun, if one is (LIM1). What nobody knows the
+ * price of is counted apart: it is not free, it is unknown (EXE5).
+ */
 export async function spendUsage(
   tx: Tx,
-  task: Task,
-  run: Run,
-  usage: readonly { readonly id: string; readonly tokens: number; readonly usd: number }[],
+  context: Context,
+  { task, run }: { readonly task: Task; readonly run: Run },
+  { usage, time = null }: Told,
 ): Promise<string | null> {
-  let over: string | null = null;
+  let short = time;
+  if (usage.length === 0 && !short) return null;
   const used = { ...run.used };
   for (const { id, tokens, usd } of usage) {
     used.tokens += tokens;
-    used.usd += usd;
-    if (task.budget) over = (await spend(tx, task.budget, `${run.id}/${id}`, { tokens, usd })) ?? over;
+    used.usd += usd ?? 0;
+    if (usd === null) {
+      used.unpriced = withUnpriced(used.unpriced, tokens);
+      short ??= await unpriced(tx, context, task, tokens);
+    }
+    if (task.budget) short = (await spend(tx, task.budget, `${run.id}/${id}`, { tokens, usd })) ?? short;
   }
-  tx.put('run', { ...run, used });
-  return over;
+  tx.put('run', { ...run, used, ...(short ? { short } : {}) });
+  return short && shortWords(short);
+}
+
+/** Money is limited, and nobody knows how much this was: by setting that ends the run, else its owner is told, once. */
+async function unpriced(tx: Tx, context: Context, task: Task, tokens: number): Promise<Short | null> {
+  const nodes = task.budget ? await moneyNodes(tx, task.budget) : [];
+  const [first] = nodes;
+  if (!first || tokens === 0) return null;
+  if (context.settings.budgets.unpriced === 'stop')
+    return { node: first.id, key: 'unpriced', total: tokens, limit: first.limits.usd ?? 0, over: true };
+  for (const node of nodes.filter((each) => each.unpriced === undefined)) {
+    tx.note({ type: 'budget.unpriced', task: task.id, data: { node: node.id } });
+    await enqueue(tx, context, {
+      to: task.owner,
+      key: `unpriced:${node.id}`,
+      kind: 'warning',
+      from: { kind: 'harness' },
+      task: task.id,
+      text: `The money of ${node.id} is limited to $${node.limits.usd}, but nobody knows what "${task.name}" on ${formatAgentType(task.agent)} costs: its tokens are counted, its money is not. Set a price (prices), limit tokens too, or set engine.budgets.unpriced to stop.`,
+    });
+  }
+  return null;
 }

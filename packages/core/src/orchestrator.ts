@@ -62,6 +62,7 @@ const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput
   bringHome: BudgetNode,
   takeOver: TaskId,
   raiseBudget: BudgetNode,
+  getBudget: BudgetNode,
   stop: StopScope,
   endSession: SessionId,
   attach: SessionId,

@@ -6,6 +6,7 @@ import {
   type Plan,
   type PlanId,
   type PlanTaskInput,
+  type PolicyChain,
   type Session,
   type SessionId,
   type Task,
@@ -21,6 +22,7 @@ import { INTEGRATOR } from './integrator.ts';
 import { checkDepth } from './limits.ts';
 import { offerTask } from './offers.ts';
 import { isOrchestrator, keepPlan } from './orchestrator-session.ts';
+import { policyOf } from './policy-chain.ts';
 import type { CheckedPlan } from './plan-rules.ts';
 import { cancelTree } from './settle.ts';
 import { countMove } from './task-table.ts';
@@ -92,6 +94,8 @@ interface Place {
   readonly rootKind: Session['rootKind'];
   readonly depth: number;
   readonly budget: string | null;
+  /** What holds for whoever owns the plan, if a worker does. */
+  readonly policy?: PolicyChain | undefined;
 }
 
 /**
@@ -102,13 +106,14 @@ async function placeOf(tx: Tx, context: Context, owner: SessionId): Promise<Plac
   const session = await tx.need('session', owner);
   if (!session.task || isOrchestrator(session)) return orchestrated(tx, session);
   checkDepth(context.settings, session);
-  const { budget } = await tx.need('task', session.task);
-  return { rootKind: session.rootKind, depth: session.depth + 1, budget };
+  const { budget, policy } = await tx.need('task', session.task);
+  return { rootKind: session.rootKind, depth: session.depth + 1, budget, policy };
 }
 
 async function orchestrated(tx: Tx, { task }: Session): Promise<Place> {
-  const budget = task ? (await tx.need('task', task)).budget : null;
-  return { rootKind: 'orchestrator', depth: 1, budget };
+  if (!task) return { rootKind: 'orchestrator', depth: 1, budget: null };
+  const { budget, policy } = await tx.need('task', task);
+  return { rootKind: 'orchestrator', depth: 1, budget, policy };
 }
 
 function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {
@@ -142,6 +147,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     name: input.name ?? input.id,
     repository: plan.repository,
   });
+  const policy = policyOf(context, agent, plan.repository, made.place.policy);
   const task = bornTask(tx, {
     id,
     plan: plan.id,
@@ -168,6 +174,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     state: (made.badDependencies ?? 0) > 0 ? 'blocked' : 'pending',
     why: 'created',
     budget: openBudget(tx, id, made.budget, input.budget),
+    ...(policy ? { policy } : {}),
   });
   countMove(tx, task, task.state, true);
   return task;

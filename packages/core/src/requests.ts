@@ -1,6 +1,7 @@
 import {
   ReveilleError,
   formatAgentType,
+  type Action,
   type MessageId,
   type MessageKind,
   type PlanId,
@@ -14,6 +15,7 @@ import {
 import { newId, type Context } from './context.ts';
 import { enqueue } from './mailbox.ts';
 import { decides } from './orchestrator-session.ts';
+import { mayAllow } from './policy-chain.ts';
 import type { Tx } from './tx.ts';
 
 const MESSAGE_OF: { readonly [K in Request['kind']]: MessageKind } = {
@@ -39,6 +41,8 @@ interface Asked {
   readonly plan?: PlanId;
   /** Who is told of it by other mail, if it is the one that holds it. */
   readonly told?: SessionId;
+  /** What exactly is asked for. Whoever would have to ask for it itself cannot allow it. */
+  readonly action?: Action;
 }
 
 /** The open requests of a task; most sessions never asked for anything, and their row says so. */
@@ -60,7 +64,7 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
   const same = asked.key ? (await openRequests(tx, task)).find(({ key }) => key === asked.key) : undefined;
   if (same) return { request: same, message: await messageOf(tx, same) };
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
-  const holder = skipTree ? null : await answerer(tx, context, task.owner);
+  const holder = skipTree ? null : await answerer(tx, context, task.owner, asked);
   const request: Request = {
     id: newId(context, 'req'),
     kind: asked.kind,
@@ -71,6 +75,7 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
     key: asked.key ?? null,
     text: asked.text,
     options: [...asked.options],
+    ...(asked.action ? { action: asked.action } : {}),
     with: holder,
     movedAt: tx.now,
     state: 'open',
@@ -99,10 +104,16 @@ async function messageOf(tx: Tx, request: Request): Promise<MessageId | null> {
 }
 
 /** The nearest session from here up that an agent answers for; null when only a person is left. */
-async function answerer(tx: Tx, context: Context, from: SessionId | null): Promise<SessionId | null> {
+async function answerer(
+  tx: Tx,
+  context: Context,
+  from: SessionId | null,
+  { action }: Pick<Asked, 'action'>,
+): Promise<SessionId | null> {
   for (let id = from; id !== null;) {
     const session: Session = await tx.need('session', id);
-    if (session.state === 'open' && session.kind !== 'terminal' && decides(context, session)) return id;
+    const answers = session.state === 'open' && session.kind !== 'terminal' && decides(context, session);
+    if (answers && (!action || (await mayAllow(tx, context, session, action)))) return id;
     id = session.parent;
   }
   return null;
@@ -180,7 +191,8 @@ export async function passOn(tx: Tx, context: Context, due: Pick<Request, 'id' |
   if (request.state !== 'open' || request.movedAt !== due.movedAt) return;
   if (request.with === null) return expire(tx, context, request);
   const holder = await tx.need('session', request.with);
-  const next = await answerer(tx, context, holder.parent);
+  const { action } = request;
+  const next = await answerer(tx, context, holder.parent, action ? { action } : {});
   // A later move in the same millisecond must be another move.
   const moved: Request = { ...request, with: next, movedAt: Math.max(tx.now, request.movedAt + 1) };
   tx.put('request', moved);

@@ -21,6 +21,7 @@ const POLICIES: { readonly [C in ErrorClass]: Policy | null } = {
   refusal: null,
   invalid: null,
   limit: null,
+  budget: null,
   unresponsive: null,
   host_gone: null,
   // A full disk, a lock of another program: a little patience, then somebody has to look.

@@ -9,7 +9,7 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import { draw } from './budget.ts';
+import { draw, shortWords, startClocks } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { mayStart } from './graph.ts';
 import { hearAnswer, inquire, isAsked } from './inquiry.ts';
@@ -22,6 +22,7 @@ import { openPlans } from './orchestrator-session.ts';
 import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
 import { escape, tellFindings } from './findings.ts';
+import { outOfBudget } from './ending.ts';
 import { settle } from './settle.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -76,9 +77,11 @@ export async function begin(
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
   if (!mayStart(plan, task)) return forget(tx, id);
   const queued = await queuedMessages(tx, task.session);
-  const goesOn = queued.some((message) => message.kind === 'changes');
+  const raised = last?.end?.cause === 'budget';
+  const goesOn = queued.some(({ kind }) => kind === 'changes' || (raised && kind === 'resume'));
   const run = newRun(context, task, tx.now, { run: last, goesOn });
   tx.put('run', run);
+  if (task.budget) await startClocks(tx, task.budget);
   if (last?.identity) tx.put('run', { ...last, host: null, identity: null });
   const running = moveTask(tx, task, 'running', {
     why: 'started',
@@ -198,15 +201,10 @@ export async function openTurn(
     if (died) tx.put('run', rest);
     return null;
   }
-  const over = task.budget ? await draw(tx, task.budget, { turns: 1 }) : null;
-  if (over) {
-    const ending = {
-      status: 'failed',
-      cause: 'limit',
-      output: run.lastWords,
-      error: { class: 'limit', message: over },
-    } as const;
-    await settle(tx, context, task, rest, ending);
+  const short = task.budget ? await draw(tx, task.budget, { turns: 1 }) : null;
+  if (short) {
+    const ending = outOfBudget(run.lastWords, shortWords(short));
+    await settle(tx, context, task, { ...rest, short }, ending);
     return null;
   }
   const number = run.turns + 1;
@@ -310,17 +308,20 @@ export async function fault(
   left: { error: { class: ErrorClass; message: string; retryAfterMs?: number }; lastWords: string },
 ): Promise<void> {
   const { retryAfterMs = 0, ...error } = left.error;
-  const rests = !run.turn && error.class !== 'limit' && (await waitReason(tx, task, run)) !== null;
+  const rests = !run.turn && !isLimit(error.class) && (await waitReason(tx, task, run)) !== null;
   if (rests) return park(tx, task, run);
   const delay = retryDelay(error.class, run.faults, { random: context.random, retryAfterMs });
   if (delay === null || isTerminal(task.state)) {
-    const ending = {
-      status: 'failed',
-      cause: error.class === 'limit' ? 'limit' : 'executor',
-      output: left.lastWords || run.lastWords,
-      error,
-    } as const;
-    await settle(tx, context, task, run, ending);
+    const output = left.lastWords || run.lastWords;
+    const cause = error.class === 'limit' ? 'limit' : 'executor';
+    const failed = { status: 'failed', cause, output, error } as const;
+    await settle(
+      tx,
+      context,
+      task,
+      run,
+      error.class === 'budget' ? outOfBudget(output, error.message) : failed,
+    );
     return;
   }
   const faults = run.faults + 1;
@@ -338,15 +339,23 @@ export async function fault(
   });
 }
 
+/** Past a limit nothing that an agent says counts any more. */
+export const isLimit = (errorClass: ErrorClass): boolean => errorClass === 'limit' || errorClass === 'budget';
+
 /**
  * The agent of a run that has ended is gone: its task needs no host any more, unless it is to be tried again. What it
  * said it used while it was being stopped was used all the same.
  */
-export async function letGo(tx: Tx, id: RunId, usage: Parameters<typeof spendUsage>[3] = []): Promise<void> {
+export async function letGo(
+  tx: Tx,
+  context: Context,
+  id: RunId,
+  usage: Parameters<typeof spendUsage>[3]['usage'] = [],
+): Promise<void> {
   const run = await tx.need('run', id);
   if (run.state === 'open' || run.identity === null) return;
   const task = await tx.need('task', run.task);
-  await spendUsage(tx, task, { ...run, host: null, identity: null }, usage);
+  await spendUsage(tx, context, { task, run: { ...run, host: null, identity: null } }, { usage });
   if (task.state === 'ready') offerTask(tx, task, { release: true });
   else if (task.run === null) tx.drop(task.id);
 }

@@ -18,6 +18,8 @@ export interface Settings {
     readonly fruitlessCalls: number;
     readonly errorStreak: number;
   };
+  /** What nobody knows the price of, where money is limited: go on and say so, or end the run. */
+  readonly budgets: { readonly unpriced: 'allow' | 'stop' };
   readonly requests: { readonly passOnAfterMs: number; readonly expireAfterMs: number | null };
   /** What happens to running children when their parent ends for good (MBX6). */
   readonly orphans: 'cancel' | 'hand_up';
@@ -47,6 +49,7 @@ export const DEFAULTS: Settings = Object.freeze({
     fruitlessCalls: 30,
     errorStreak: 5,
   },
+  budgets: { unpriced: 'allow' as const },
   requests: { passOnAfterMs: 300_000, expireAfterMs: null },
   orphans: 'cancel',
   orchestrator: 'model',

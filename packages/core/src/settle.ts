@@ -9,6 +9,7 @@ import {
   type TaskState,
 } from '@reveille/protocol';
 import { release } from './budget.ts';
+import { askToRaise } from './budget-request.ts';
 import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
@@ -63,6 +64,7 @@ export async function settle(
   }
   const request = await askAboutFailure(tx, context, next, { run, end });
   await finish(tx, context, next, { run, lastWord, request, wasBlocked: task.state === 'blocked' });
+  if (end.cause === 'budget' && run) await askToRaise(tx, context, next, run);
   return next;
 }
 
@@ -94,7 +96,8 @@ async function moveDependents(tx: Tx, task: Task, wasBlocked: boolean): Promise<
 
 function nextState(task: Task, end: RunEnd): TaskState {
   if (end.status === 'cancelled') return 'cancelled';
-  if (end.status === 'failed') return 'failed';
+  // It is not done, and can go on when somebody gives it more.
+  if (end.status === 'failed' || end.cause === 'budget') return 'failed';
   const wantsReview = task.review !== 'none' || (end.status === 'partial' && task.plan !== null);
   return wantsReview && end.cause !== 'completed_by_owner' ? 'review' : 'completed';
 }

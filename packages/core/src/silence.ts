@@ -30,6 +30,7 @@ export async function watchSilence(
   vitals: Vitals,
   decideHeld: (act: Act) => Promise<void | null>,
 ): Promise<void> {
+  if (!silenceDue(context, vitals)) return;
   if (vitals.turnSince !== null) {
     await decideHeld((tx, run, task) => unresponsive(tx, context, run, task));
     return;

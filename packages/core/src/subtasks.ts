@@ -1,6 +1,7 @@
 import {
   ReveilleError,
   type AgentType,
+  type PolicyChain,
   type Session,
   type SessionId,
   type ParsedSpawn,
@@ -8,11 +9,12 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { bornSession, bornTask } from './births.ts';
-import { draw, openBudget } from './budget.ts';
+import { draw, openBudget, shortWords } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { modelFor } from './definitions.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
 import { offerTask } from './offers.ts';
+import { policyOf, policyOfSession } from './policy-chain.ts';
 
 import { bornAs } from './orchestrator-session.ts';
 import type { Tx } from './tx.ts';
@@ -35,10 +37,15 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
     throw new ReveilleError('wrong_state', `Task ${parentTask.id} is being cancelled and can spawn nothing.`);
   await checkAncestry(tx, parent, input.agent, input);
   const budget = parentTask?.budget ?? null;
-  const why = budget ? await draw(tx, budget, { spawns: 1 }) : null;
-  if (why) throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why } });
+  const short = budget ? await draw(tx, budget, { spawns: 1 }) : null;
+  if (short) {
+    const why = shortWords(short);
+    throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why, ...short } });
+  }
   const warning = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
-  const task = createChild(tx, context, { parent, input, budget });
+  const above = await policyOfSession(tx, parent);
+  const policy = policyOf(context, input.agent, parent.repository, above);
+  const task = createChild(tx, context, { parent, input, budget, policy });
   tx.put('session', countSpawn(await tx.need('session', parentId), tx.now));
   offerTask(tx, task);
   return warning ? { task: task.id, warning } : { task: task.id };
@@ -47,7 +54,7 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
 function createChild(
   tx: Tx,
   context: Context,
-  made: { parent: Session; input: Wanted; budget: string | null },
+  made: { parent: Session; input: Wanted; budget: string | null; policy: PolicyChain | undefined },
 ): Task {
   const { parent, input } = made;
   const { repository } = parent;
@@ -88,6 +95,7 @@ function createChild(
     why: 'spawned',
     budget: openBudget(tx, id, made.budget, input.budget),
     ...(born.kind === 'orchestrator' && input.plans ? { plans: input.plans } : {}),
+    ...(made.policy ? { policy: made.policy } : {}),
   });
 }
 

@@ -14,6 +14,7 @@ import {
   endTurn,
   fault,
   held,
+  isLimit,
   letGo,
   openTurn,
   park,
@@ -120,9 +121,7 @@ export class WorkerRun implements Taker {
     // Whoever waits in a call of ours cannot give a sign.
     if (this.#blocked.waitsIn(line.turn)) line.vitals.lastSign = awake.ms;
     line.alerts.push(...line.vitals.due(awake.ms, settings));
-    const over = this.#wall?.over;
-    if (over) line.failure ??= { class: 'limit', message: over };
-    if (line.alerts.length > 0 || line.failure || silenceDue(this.#context, line.vitals))
+    if (line.alerts.length > 0 || line.failure || this.#wall?.due || silenceDue(this.#context, line.vitals))
       this.#stepper.poke();
   }
 
@@ -160,7 +159,8 @@ export class WorkerRun implements Taker {
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
     await this.#tell();
     // More may come during the commit, and be the last before the agent is gone.
-    while (line.usage.length > 0) await this.#spendUsage();
+    do await this.#spend();
+    while (line.usage.length > 0);
     if (line.failure) return this.#fault(line.failure);
     // What the turn did not take may not be counted as read when it ends.
     if (line.refused.length > 0) await this.#takeBack();
@@ -317,29 +317,29 @@ export class WorkerRun implements Taker {
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
-  async #spendUsage(): Promise<void> {
+  async #spend(): Promise<void> {
     const usage = [...this.line.usage];
-    if (usage.length === 0) return;
-    const over = await this.#decideHeld((tx, run, task) => spendUsage(tx, task, run, usage));
+    const told = { usage, time: await this.#wall?.short() };
+    if (usage.length === 0 && !told.time) return;
+    const over = await this.#decideHeld((tx, run, task) =>
+      spendUsage(tx, this.#context, { run, task }, told),
+    );
     this.line.usage = this.line.usage.slice(usage.length);
     // Kept until the store has the end: the amounts are recorded and will not say it again.
-    if (over) this.line.failure ??= { class: 'limit', message: over };
+    if (over) this.line.failure ??= { class: 'budget', message: over };
   }
 
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {
-    // Past a limit nothing it says counts any more, however long it takes to stop it.
-    const ends = error.class === 'limit';
-    if (!ends) await this.line.stop(error.message);
     const left = { error, lastWords: this.line.vitals.lastWords };
-    if (!ends) return this.#endHeld((tx, run, task) => fault(tx, this.#context, task, run, left));
-    await this.#decideHeld((tx, run, task) => fault(tx, this.#context, task, run, left));
-    return this.#leave();
+    const act = (tx: Tx, run: Run, task: Task): Promise<void> => fault(tx, this.#context, task, run, left);
+    // Past a limit nothing it says counts any more, however long it takes to stop it.
+    if (isLimit(error.class)) return void (await this.#decideHeld(act), await this.#leave());
+    await this.line.stop(error.message);
+    return this.#endHeld(act);
   }
 
-  async #watch(): Promise<void> {
-    const { vitals } = this.line;
-    if (silenceDue(this.#context, vitals))
-      await watchSilence(this.#context, vitals, (act) => this.#decideHeld(act));
+  #watch(): Promise<void> {
+    return watchSilence(this.#context, this.line.vitals, (act) => this.#decideHeld(act));
   }
 
   /** Stops the agent, takes what it leaves, and ends the run. */
@@ -352,7 +352,7 @@ export class WorkerRun implements Taker {
   async #endHeld(act: (tx: Tx, run: Run, task: Task) => Promise<unknown>): Promise<void> {
     const ended = await this.#decideHeld(async (tx, run, task) => {
       // What it told of while it was being stopped counts too.
-      if (this.line.usage.length > 0) await spendUsage(tx, task, run, this.line.usage);
+      await spendUsage(tx, this.#context, { run, task }, this.line);
       await act(tx, { ...(await tx.need('run', run.id)), identity: null }, task);
       return true;
     });
@@ -385,7 +385,7 @@ export class WorkerRun implements Taker {
     await this.#checkout.leave(this.#held);
     if (this.#phase !== 'leaving') return;
     const { id, identity } = this.#held ?? {};
-    if (id && identity) await decide(this.#context, (tx) => letGo(tx, id, this.line.usage));
+    if (id && identity) await decide(this.#context, (tx) => letGo(tx, this.#context, id, this.line.usage));
     this.#finish();
   }
 

@@ -127,7 +127,7 @@ export class FakeAgent implements Agent {
     await quiet();
   }
 
-  async uses(id: string, tokens: number, usd = 0): Promise<void> {
+  async uses(id: string, tokens: number, usd: number | null = 0): Promise<void> {
     this.hears({ type: 'usage', id, tokens, usd });
     await quiet();
   }

@@ -212,9 +212,10 @@ describe('budgets', () => {
     expect(await world.task('a')).toMatchObject({
       task: { state: 'failed' },
       end: {
-        cause: 'limit',
+        status: 'partial',
+        cause: 'budget',
         output: 'done so far: half',
-        error: { class: 'limit', message: expect.stringContaining('150 of 100') },
+        error: { class: 'budget', message: expect.stringContaining('150 of 100 used, 50 over') },
       },
     });
     expect(a.alive).toBe(false);
@@ -226,7 +227,7 @@ describe('budgets', () => {
     await world.plan({ a: { budget: { tokens: 100 } } });
     await world.worker('a').spawns('child', { budget: { tokens: 10_000 } });
     await world.worker('child').uses('1', 101);
-    expect((await world.task('child')).end).toMatchObject({ cause: 'limit' });
+    expect((await world.task('child')).end).toMatchObject({ cause: 'budget' });
     expect(await world.state('a')).toBe('running');
   });
 
@@ -291,7 +292,7 @@ describe('budgets', () => {
     await world.person.sendMessage({ to: a.task, message: 'three?' });
     await quiet();
     expect((await world.task('a')).end).toMatchObject({
-      cause: 'limit',
+      cause: 'budget',
       output: 'two',
       error: { message: expect.stringContaining('turns') },
     });
@@ -318,18 +319,17 @@ describe('budgets', () => {
     expect(await world.state('a')).toBe('running');
     await world.advance(2_000);
     expect((await world.task('a')).end).toMatchObject({
-      cause: 'limit',
+      cause: 'budget',
       error: { message: expect.stringContaining('wall time') },
     });
   });
 
-  test('[LIM1] a raised budget lets a retry go on', async () => {
+  test('[LIM1] raised, it goes on by itself', async () => {
     await using world = await start();
     await world.plan({ a: { budget: { tokens: 100 } } });
     await world.worker('a').uses('1', 200);
     const { task } = world.worker('a');
     await world.person.raiseBudget(task, { tokens: 1_000 });
-    await world.person.retryTask(task);
     await quiet();
     await world.worker('a').uses('1', 100);
     await world.worker('a').reports();

@@ -99,6 +99,7 @@ describe('one answer', () => {
     const request = await child.asks('left or right?');
     await child.ends();
     await parent.orch.answer({ request, answer: 'left' });
+    await quiet();
     const before = await world.store.lastEvent();
     const late = await refused(world.person.answer({ request, answer: 'right' }), 'already_answered');
     expect(late.message).toMatch(/no longer needs an answer.*left.*Nothing was changed/s);

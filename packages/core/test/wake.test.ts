@@ -228,7 +228,7 @@ describe('the end is written on every exit path', () => {
       status: 'success',
       cause: 'completed_by_owner',
     },
-    'a limit': { by: (world) => world.worker('child').uses('1', 1_000), status: 'failed', cause: 'limit' },
+    'a limit': { by: (world) => world.worker('child').uses('1', 1_000), status: 'partial', cause: 'budget' },
     'its process, again and again': {
       by: async (world) => {
         for (let life = 0; life < 4; life++) {

@@ -56,8 +56,12 @@ test('[EXE1.23] messages are found however they are cut, and a line that is too 
 
 test('[EXE1.26] usage is counted as each agent counts: per turn, since its start, in its own corner, or not at all', () => {
   const turn = new UsageCounter('turn');
-  expect(turn.turnEnded({ usage: { totalTokens: 10 } })).toEqual({ tokens: 10, usd: 0 });
-  expect(turn.turnEnded({ usage: { inputTokens: 3, outputTokens: 4 } })).toEqual({ tokens: 7, usd: 0 });
+  expect(turn.turnEnded({ usage: { totalTokens: 10 } })).toEqual({ tokens: 10, usd: null, parts: null });
+  expect(turn.turnEnded({ usage: { inputTokens: 3, outputTokens: 4 } })).toEqual({
+    tokens: 7,
+    usd: null,
+    parts: { input: 3, output: 4, cached: 0 },
+  });
   expect(turn.turnEnded({})).toBeNull();
   const all = new UsageCounter('cumulative');
   expect(all.turnEnded({ usage: { totalTokens: 10 } })?.tokens).toBe(10);
@@ -69,9 +73,11 @@ test('[EXE1.26] usage is counted as each agent counts: per turn, since its start
   expect(meta.turnEnded({ usage: { totalTokens: 99 }, ...counted })?.tokens).toBe(11);
   const cost = new UsageCounter('turn');
   cost.hear({ cost: { amount: 0.5, currency: 'USD' } });
-  expect(cost.turnEnded({})).toEqual({ tokens: 0, usd: 0.5 });
+  expect(cost.turnEnded({})).toMatchObject({ tokens: 0, usd: 0.5 });
   cost.hear({ cost: { amount: 0.75, currency: 'USD' } });
-  expect(cost.turnEnded({})).toEqual({ tokens: 0, usd: 0.25 });
+  expect(cost.turnEnded({})).toMatchObject({ tokens: 0, usd: 0.25 });
+  cost.hear({ cost: { amount: 1, currency: 'USD' } });
+  expect([cost.spent(), cost.spent()]).toEqual([0.25, 0]);
   expect(cost.turnEnded({})).toBeNull();
 });
 

@@ -274,25 +274,4 @@ describe('answers', () => {
       12,
     );
   });
-
-  test('[EXE1.66] a budget that has no room for the next call ends the run before it is made', async () => {
-    const { stand, server } = await open();
-    await using _ = stand;
-    const { tasks } = await stand.person.savePlan(
-      {
-        name: 'small',
-        tasks: [
-          {
-            id: 'one',
-            prompt: stand.backend.prompt({ steps: [{ ...look, usage: { input: 900 } }, report('never')] }),
-            budget: { tokens: 1_000 },
-          },
-        ],
-      },
-      { start: true },
-    );
-    const end = await stand.ended(tasks[0]!.task.id);
-    expect(end).toMatchObject({ status: 'failed', error: { class: 'limit' } });
-    expect(server().requests).toHaveLength(1);
-  });
 });

@@ -10,6 +10,7 @@ export * from './navigation.ts';
 export * from './orchestrator.ts';
 export * from './parse.ts';
 export * from './plan.ts';
+export * from './policy.ts';
 export * from './request.ts';
 export * from './choices.ts';
 export * from './run.ts';

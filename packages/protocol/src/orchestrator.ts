@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BudgetLimits, type Amounts } from './budget.ts';
+import { BudgetLimits, type Amounts, type BudgetView } from './budget.ts';
 import type { ReveilleEvent } from './event.ts';
 import { PlanId, RequestId, SessionId, TaskId, type CallId, type MessageId, type RunId } from './ids.ts';
 import type { Message } from './message.ts';
@@ -189,7 +189,9 @@ export interface Orchestrator {
   pauseWorker(task: TaskId): Promise<TaskView>;
   resumeWorker(task: TaskId): Promise<TaskView>;
   interruptWorker(task: TaskId): Promise<TaskView>;
+  /** Also lowers it, though not below what is used. What had stopped because of it goes on. */
   raiseBudget(node: PlanId | TaskId, limits: BudgetLimits): Promise<void>;
+  getBudget(node: PlanId | TaskId): Promise<BudgetView>;
   stop(scope: StopScope, why: string): Promise<{ readonly stopped: number }>;
 
   // Delegation

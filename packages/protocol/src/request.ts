@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PlanId, RequestId, RunId, SessionId, TaskId } from './ids.ts';
+import { Action } from './policy.ts';
 
 export const REQUEST_KINDS = [
   'question',
@@ -29,6 +30,8 @@ export const Request = z.object({
   key: z.string().nullable(),
   text: z.string(),
   options: z.array(z.string()),
+  /** Of an approval that is bound to something: what exactly. A yes allows this, once. */
+  action: Action.optional(),
   /** The session whose turn it is to answer; null: a person, by the inbox. */
   with: SessionId.nullable(),
   movedAt: z.number(),

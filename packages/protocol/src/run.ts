@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Short, Unpriced } from './budget.ts';
 import { RunId, SessionId, TaskId } from './ids.ts';
 
 /** Error classes decide what is done about a failure (HLT5); a backend maps its own errors to these. */
@@ -11,6 +12,7 @@ export const ERROR_CLASSES = [
   'refusal',
   'invalid',
   'limit',
+  'budget',
   'unresponsive',
   'host_gone',
   'workspace',
@@ -26,6 +28,7 @@ export const END_CAUSES = [
   'last_message',
   'executor',
   'limit',
+  'budget',
   'cancel',
   'unresponsive',
   'completed_by_owner',
@@ -96,8 +99,12 @@ export const Run = z.object({
   inquiry: z.object({ turn: z.number().int(), at: z.number(), answers: z.number().int() }).nullable(),
   lastWords: z.string(),
   /** Used by this run alone, as its backend reported it. */
-  used: z.object({ tokens: z.number(), usd: z.number() }),
+  used: z.object({ tokens: z.number(), usd: z.number(), unpriced: Unpriced.optional() }),
   end: RunEnd.nullable(),
   startedAt: z.number(),
+  /** What it has leave for and has not done yet, by digest: each may be done once. */
+  grants: z.array(z.string()).optional(),
+  /** The budget it ran into. */
+  short: Short.optional(),
 });
 export type Run = z.infer<typeof Run>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentType } from './agent-type.ts';
 import { PlanId, RunId, SessionId, TaskId } from './ids.ts';
 import { Priority, ReviewPolicy } from './plan.ts';
+import { PolicyChain } from './policy.ts';
 
 export const TASK_STATES = [
   'pending',
@@ -81,6 +82,8 @@ export const Task = z.object({
   /** The nearest node of the budget tree, if any limit applies. */
   budget: z.string().nullable(),
   createdAt: z.number(),
+  /** What its agent may do without asking, as it was when the task was made: a later setting can only take away. */
+  policy: PolicyChain.optional(),
 });
 export type Task = z.infer<typeof Task>;
 

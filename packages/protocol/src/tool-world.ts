@@ -1,6 +1,7 @@
 import type { Message } from './message.ts';
 import type { ToolNavigation } from './navigation.ts';
 import type { Caller, Orchestrator } from './orchestrator.ts';
+import type { Action } from './policy.ts';
 
 /**
  * What tools need of the world, as small interfaces: the room of tools knows nothing else, and whoever composes hands
@@ -151,6 +152,15 @@ export interface ToolLookups {
   counts(): LookupCounts;
 }
 
+/** What a call wants to do; where, and whether anything holds it, is known to whoever is asked. */
+export type WantedAction = Pick<Action, 'tool' | 'kind' | 'command' | 'paths' | 'detail'> & {
+  /** All of it: the leave is for exactly this. */
+  readonly input: unknown;
+};
+
+/** Whether it may be done, and if not, what to tell the agent. */
+export type ToolPermit = { readonly allowed: true } | { readonly allowed: false; readonly why: string };
+
 /** What one caller has of the world, whichever connection it uses. */
 export interface CallerWorld {
   readonly caller: Caller;
@@ -163,6 +173,11 @@ export interface CallerWorld {
   readonly navigation?: ToolNavigation | null;
   /** Absent: nobody counts. */
   readonly lookups?: ToolLookups;
+  /** Whether it may do what it wants to: somebody may have to be asked. Absent: whatever it has, it may use. */
+  readonly permit?: (
+    wanted: WantedAction,
+    call: Pick<ToolWorld, 'signal' | 'patienceMs'>,
+  ) => Promise<ToolPermit>;
   readonly agents: ToolAgents;
   readonly skills: ToolSkills;
   /** The repository its plans are about. */

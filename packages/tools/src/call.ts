@@ -1,11 +1,12 @@
 import { ReveilleError, isReveilleError, type ErrorCode, type ToolWorld } from '@reveille/protocol';
+import { actionOf } from './action.ts';
 import { OUTPUT_CHARS, bound } from './bound.ts';
 import { BROKEN, teachingError } from './failure.ts';
 import { parseToolInput } from './input.ts';
 import { noticeFor } from './notices.ts';
 import { toolNamed, toolsFor } from './permission.ts';
 import { ownerOf } from './shelf.ts';
-import type { ToolOutput } from './tool.ts';
+import type { Tool, ToolOutput } from './tool.ts';
 
 /** What every door gives its caller, in its own form. */
 export interface ToolResult {
@@ -26,6 +27,7 @@ export async function callTool(name: string, rawInput: unknown, world: ToolWorld
     const has = (other: string): boolean => toolsFor(world).some((own) => own.name === other);
     const input = parseToolInput(tool, rawInput);
     if (world.signal.aborted) throw new ReveilleError('aborted', 'The call was given up.');
+    await checkLeave(tool, input, world);
     result = succeeded(await tool.run(input, { ...world, has }), world);
   } catch (error) {
     result = failed(error, name, world);
@@ -34,6 +36,15 @@ export async function callTool(name: string, rawInput: unknown, world: ToolWorld
   if (notice === null) return { ...result, notice };
   const structured = result.structured && { ...result.structured, notice };
   return { ...result, structured, notice };
+}
+
+/** What the person's policy says of it, or somebody who is asked (INB2). */
+async function checkLeave(tool: Tool, input: unknown, world: ToolWorld): Promise<void> {
+  const wanted = world.permit ? await actionOf(tool, input, world) : null;
+  if (!wanted || !world.permit) return;
+  const { signal, patienceMs } = world;
+  const permit = await world.permit(wanted, { signal, patienceMs });
+  if (!permit.allowed) throw new ReveilleError('not_allowed', permit.why, { data: { tool: tool.name } });
 }
 
 function succeeded(output: ToolOutput, world: ToolWorld): Omit<ToolResult, 'notice'> {

@@ -14,7 +14,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { checkCaller, checkMayAct, checkMayMessage, nameOf, senderOf } from '../authority.ts';
-import { reserve } from '../budget.ts';
+import { reserveFor } from '../budget-acts.ts';
 import { answerWith } from '../choices.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
@@ -73,11 +73,7 @@ export function correspondence(
       if (caller.kind !== 'worker')
         throw new ReveilleError('not_allowed', 'Only a worker has a budget to reserve from.');
       const wanted = parseInput(AmountsInput, amounts);
-      const why = await decide(context, async (tx) => {
-        await checkCaller(tx, caller);
-        const task = await tx.need('task', (await tx.need('run', caller.run)).task);
-        return task.budget ? reserve(tx, task.budget, `${caller.run}/${id}`, wanted) : null;
-      });
+      const why = await decide(context, (tx) => reserveFor(tx, context, caller, { id, wanted }));
       return why ? { granted: false, why } : { granted: true };
     },
   };

@@ -15,7 +15,8 @@ import {
   type TaskView,
 } from '@reveille/protocol';
 import { checkCaller, checkMayAct, checkOwnsPlan, nameOf, senderOf, sessionOf } from '../authority.ts';
-import { openBudget } from '../budget.ts';
+import { raise } from '../budget-acts.ts';
+import { viewBudget } from '../budget-view.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { changedMeanwhile, openRun, pause, resume } from '../pausing.ts';
@@ -41,6 +42,7 @@ export const TASK_OPERATIONS = [
   'resumeWorker',
   'interruptWorker',
   'raiseBudget',
+  'getBudget',
   'stop',
 ] as const;
 
@@ -100,8 +102,9 @@ export function taskOperations(
     async raiseBudget(node, limits) {
       const parsed = parseInput(BudgetLimits, limits);
       await host.alive(caller);
-      await decide(context, (tx) => raise(tx, caller, node, parsed));
+      await decide(context, (tx) => raise(tx, context, caller, { node, limits: parsed }));
     },
+    getBudget: (node) => viewBudget(store, node),
     async stop(scope, why) {
       await host.alive(caller);
       await decide(context, (tx) => checkMayStop(tx, caller, scope));
@@ -131,17 +134,6 @@ async function tasksOf(store: Store, filter: Filter): Promise<Task[]> {
   if (filter.plan !== undefined) return list({ list: 'byPlan', equal: [filter.plan] });
   if (filter.owner !== undefined) return list({ list: 'byOwner', equal: [filter.owner] });
   return filter.open ? list({ list: 'open', equal: [1] }) : everyTask(store);
-}
-
-async function raise(tx: Tx, caller: Caller, node: PlanId | TaskId, limits: BudgetLimits): Promise<void> {
-  const task = isId('plan', node) ? null : await tx.need('task', node);
-  if (task) await checkMayAct(tx, caller, task);
-  else await checkOwnsPlan(tx, caller, await tx.need('plan', node));
-  const budget = await tx.get('budget', node);
-  if (budget) tx.put('budget', { ...budget, limits: { ...budget.limits, ...limits } });
-  else if (task) tx.put('task', { ...task, budget: openBudget(tx, task.id, task.budget, limits) });
-  else
-    throw new ReveilleError('wrong_state', `Plan ${node} was saved without a budget; give one to its tasks.`);
 }
 
 /** Everything belongs to nobody but the person and the orchestrator; the rest to whom it belongs (ID5). */

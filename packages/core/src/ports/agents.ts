@@ -1,4 +1,4 @@
-import type { AgentType, RunId, SessionKind, Task, TaskState } from '@reveille/protocol';
+import type { AgentType, PolicyLayer, RunId, SessionKind, Task, TaskState } from '@reveille/protocol';
 import type { Workspace } from './workspaces.ts';
 
 /** What a definition says that decisions depend on. */
@@ -58,6 +58,11 @@ export interface Agents {
   defined?(name: string, repository: string | null): Defined | undefined;
   /** The agent's last message is its report: it cannot or need not call a tool for it (SUB6). */
   reportsByLastMessage?(agent: AgentType, repository: string | null): boolean;
+  /**
+   * Whose words say what it may do without asking, as of now: the person's, the repository's, its definition's. None of
+   * them can allow what another does not.
+   */
+  policy?(agent: AgentType, repository: string | null): readonly PolicyLayer[];
   /** Asked each time an agent is started. */
   role?(task: Task): Promise<Role>;
   /** The words in which a worker is handed its task; without it they are core's own, which are fewer. */

@@ -3,6 +3,7 @@ import type { Executor, StartSpec } from '@reveille/core';
 import {
   builtinExecutor,
   forgetSessions,
+  priceOf,
   type BuiltinRole,
   type Endpoint,
 } from '@reveille/executors/builtin';
@@ -40,10 +41,13 @@ export function builtinOf({ world, worlds }: Rooms): Executor | null {
 const KEYS = { anthropic: 'ANTHROPIC_API_KEY', openai: 'OPENAI_API_KEY' } as const;
 
 /** Null: no model is configured. The key itself stays in the environment until a call is made. */
-function endpointOf({ backends: { builtin } }: Config): Endpoint | null {
+function endpointOf({ backends: { builtin }, prices }: Config): Endpoint | null {
   const { model, apiKeyEnv, price, ...rest } = builtin;
   if (model === null) return null;
   const { input, output, cached } = price;
+  const own = input === null || output === null ? null : { input, output, cached };
+  // What another asks for the same model, only the person knows.
+  const ofVendor = builtin.provider in KEYS && builtin.baseUrl === null;
   const usual = builtin.provider in KEYS ? KEYS[builtin.provider as keyof typeof KEYS] : null;
   const keyName = apiKeyEnv ?? usual;
   return {
@@ -51,7 +55,8 @@ function endpointOf({ backends: { builtin } }: Config): Endpoint | null {
     model,
     keyName,
     apiKey: () => (keyName === null ? undefined : process.env[keyName]),
-    price: input === null || output === null ? null : { input, output, cached },
+    price: own,
+    priceOf: (named) => (named === model ? own : null) ?? priceOf(named, prices, { table: ofVendor }),
   };
 }
 

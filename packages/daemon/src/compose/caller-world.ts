@@ -15,6 +15,7 @@ import { OutputShelf, type McpCaller } from '@reveille/tools';
 import type { Boundary, FileDoor } from '@reveille/worktrees';
 import { RunLookups, navigationIn, type NavigationOnDemand } from './caller-navigation.ts';
 import type { World } from './parts.ts';
+import { toolPermits } from './permits.ts';
 import type { RepositoryAgents } from './repository-agents.ts';
 
 interface Rooms {
@@ -54,7 +55,9 @@ export class CallerWorlds {
       grants: task ? (definition ?? NOTHING) : null,
       workspace,
       navigation: task && workspace ? this.#navigationOf(task, { readOnly, files: workspace.files }) : null,
-      ...(caller.kind === 'worker' ? { lookups: this.#lookups.of(caller.run) } : {}),
+      ...(caller.kind === 'worker'
+        ? { lookups: this.#lookups.of(caller.run), permit: await this.#permitOf(caller, task) }
+        : {}),
       agents: {
         list: () =>
           catalogue.list().flatMap(({ definition: each, state }) => (state === 'used' ? [each] : [])),
@@ -77,6 +80,14 @@ export class CallerWorlds {
     const session = await this.#rooms.world.sessionOf(caller.session);
     const task = session?.task ? await this.#rooms.world.taskOf(session.task) : null;
     return { task, repository: session?.repository ?? null };
+  }
+
+  /** Where it would happen: the checkout as it is now, if there is one yet. */
+  async #permitOf(caller: Extract<Caller, { kind: 'worker' }>, task: Task | null) {
+    const { world, boundary } = this.#rooms;
+    const checkout = task?.repository ? await boundary.checkoutOf(task).catch(() => null) : null;
+    const place = { where: checkout?.path ?? null, confined: boundary.sandbox.kind !== 'none' };
+    return toolPermits(world.permits, caller, place);
   }
 
   #navigationOf(

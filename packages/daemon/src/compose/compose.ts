@@ -5,7 +5,7 @@ import type { Mount, Parts, World } from './parts.ts';
 import { systemRandom } from '../system.ts';
 
 export interface ComposeOptions {
-  readonly world: Omit<World, 'connect' | 'exchange' | 'approve' | 'sessionOf' | 'taskOf'>;
+  readonly world: Omit<World, 'connect' | 'exchange' | 'approve' | 'permits' | 'sessionOf' | 'taskOf'>;
   readonly identity: Identity;
   readonly parts: Parts;
   /** Events up to this number are on disk. */
@@ -31,6 +31,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     connect: (caller) => engine.as(caller),
     exchange: (caller) => engine.exchange(caller),
     approve: (caller, asked, signal) => engine.approve(caller, asked, signal),
+    permits: {
+      judge: (caller, action, also) => engine.permits.judge(caller, action, also),
+      permit: (caller, action, options) => engine.permits.permit(caller, action, options),
+    },
     sessionOf: async (id) => (await backend.store.get('session', id))?.doc ?? null,
     taskOf: async (id) => (await backend.store.get('task', id))?.doc ?? null,
   };

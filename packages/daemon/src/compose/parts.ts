@@ -3,6 +3,7 @@ import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } fr
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
+import type { EnginePermits } from './permits.ts';
 
 /** What the parts are given of the rest. */
 export interface World {
@@ -20,6 +21,8 @@ export interface World {
     asked: AskedApproval,
     signal: AbortSignal,
   ) => Promise<string>;
+  /** Whether an agent may do what it wants to do: by policy, or by asking. */
+  readonly permits: EnginePermits;
   /** What a run's agent comes back with over HTTP; it dies with the run's epoch. */
   readonly credentialOf: (run: { run: RunId; session: SessionId; epoch: number }) => string;
   /** Records as they are, for whoever has to know who calls. */

@@ -1,8 +1,9 @@
 import { homedir } from 'node:os';
 import { catalogue, type AgentDefinition, type Catalogue } from '@reveille/agents';
 import type { Agents, Assignment, Role } from '@reveille/core';
-import type { AgentType, Task } from '@reveille/protocol';
+import type { AgentType, PolicyLayer, Task } from '@reveille/protocol';
 import { findRepository, type Trust, type TrustItem } from '@reveille/worktrees';
+import type { RepositoryPolicies } from './repository-policies.ts';
 
 interface Opened {
   readonly catalogue: Catalogue;
@@ -17,13 +18,16 @@ interface Opened {
 export class RepositoryAgents implements Agents {
   readonly #trust: Trust;
   readonly #home: string;
+  /** Absent: nobody says anything of what agents may do. */
+  readonly #policies: RepositoryPolicies | undefined;
   readonly #opened = new Map<string, Opened>();
   readonly #gitDirs = new Map<string, string>();
   readonly #everywhere: Catalogue;
   readonly #listeners = new Set<() => void>();
 
-  constructor(trust: Trust, home = homedir()) {
+  constructor(trust: Trust, home = homedir(), policies?: RepositoryPolicies) {
     this.#trust = trust;
+    this.#policies = policies;
     this.#home = home;
     this.#everywhere = catalogue({ home, isTrusted: () => true });
     this.#everywhere.onChange(() => this.#changed());
@@ -37,6 +41,16 @@ export class RepositoryAgents implements Agents {
     const opened = this.#open(repository);
     opened.trust.has = await this.#trust.grantedIn(await this.#gitDirOf(repository));
     opened.catalogue.refresh();
+    await this.#policies?.know(repository);
+  }
+
+  /** A definition adds its own word to the person's and the repository's, and can only take away from them. */
+  policy({ name }: AgentType, repository: string | null): readonly PolicyLayer[] {
+    const approvals = this.defined(name, repository)?.approvals;
+    return [
+      ...(this.#policies?.of(repository) ?? []),
+      ...(approvals ? [{ from: `the definition of ${name}`, ...approvals }] : []),
+    ];
   }
 
   /** What trust was given for. It stays where it is. */

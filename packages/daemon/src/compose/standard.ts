@@ -14,6 +14,7 @@ import { NavigationOnDemand } from './caller-navigation.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
+import { RepositoryPolicies } from './repository-policies.ts';
 import { RepositorySettings } from './repository-settings.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -32,7 +33,8 @@ export async function standardParts(from: From): Promise<Parts> {
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
   const upkeep = new Upkeep();
-  const agents = new RepositoryAgents(trust);
+  const policies = new RepositoryPolicies({ config, configIn: from.configIn, trust, log });
+  const agents = new RepositoryAgents(trust, homedir(), policies);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
   return {

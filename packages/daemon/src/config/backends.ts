@@ -99,6 +99,21 @@ const Builtin = group(
   'Our own agent, on a model of yours.',
 );
 
+export const Prices = z
+  .record(
+    z.string().min(1).max(200),
+    z.strictObject({
+      input: z.number().min(0).max(1_000_000).describe('What is sent.'),
+      output: z.number().min(0).max(1_000_000).describe('What comes back.'),
+      cached: dollars('What is sent and read from a cache; null: as what is sent.'),
+      written: dollars('What is sent and written into a cache; null: as what is sent.'),
+    }),
+  )
+  .default({})
+  .describe(
+    'Dollars for a million tokens, by model: {"qwen3-coder": {"input": 0.2, "output": 0.8}}. Comes before the table that Reveille brings.',
+  );
+
 export const Backends = group(
   { builtin: Builtin, claude: preset('Claude Code', 'claude') },
   'How agents are run.',

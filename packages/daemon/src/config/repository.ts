@@ -17,13 +17,17 @@ export const saysNothing = (content: string): boolean =>
   content.split('\n').every((line) => /^\s*(#.*)?$/.test(line));
 
 /** A repository speaks for its own checkouts; the rest is the person's, trusted or not. */
-const GROUPS = new Set(['worktrees', 'sandbox', 'integration']);
+const GROUPS = new Set(['worktrees', 'sandbox', 'approvals', 'integration']);
 
 /** Of those groups, what is of the person's machine, or of all repositories. */
 const NOT_THEIRS = new Set(['worktrees.home', 'worktrees.branchPrefix', 'worktrees.ports']);
 
 /** What a repository may only make stricter. */
-const STRICTEST: Readonly<Record<string, string>> = { 'sandbox.mode': 'require', 'sandbox.audit': 'always' };
+const STRICTEST: Readonly<Record<string, string>> = {
+  'sandbox.mode': 'require',
+  'sandbox.audit': 'always',
+  'approvals.preset': 'careful',
+};
 
 /** What the reference says of a group. */
 export function repositoryWords(group: string): string {

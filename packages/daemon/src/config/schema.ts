@@ -1,6 +1,7 @@
 import { DEFAULTS, type Settings } from '@reveille/core';
 import { z } from 'zod';
-import { Acp, Backends } from './backends.ts';
+import { Approvals } from './approvals.ts';
+import { Acp, Backends, Prices } from './backends.ts';
 import { choice, count, group, ms, name, paths, switched, texts } from './kinds.ts';
 
 /**
@@ -48,6 +49,16 @@ const Engine = group(
         errorStreak: count(2, 10_000, health.errorStreak, 'So many errors in a row are told to the owner.'),
       },
       'When a worker is asked how it is.',
+    ),
+    budgets: group(
+      {
+        unpriced: choice(
+          ['allow', 'stop'],
+          DEFAULTS.budgets.unpriced,
+          'Where money is limited and nobody knows the price: go on and warn, or end the run.',
+        ),
+      },
+      'Budgets of plans and tasks.',
     ),
     requests: group(
       {
@@ -188,8 +199,10 @@ export const Config = z.strictObject({
   daemon: Daemon,
   worktrees: Worktrees,
   sandbox: Sandbox,
+  approvals: Approvals,
   acp: Acp,
   backends: Backends,
+  prices: Prices,
   navigation: Navigation,
   integration: group(
     {

@@ -2,12 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError } from '@reveille/protocol';
+import { costOf, type Consumed } from '../prices/prices.ts';
 import { Listener } from './events.ts';
 import { Failed, exitWords, failureInWords, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
 import type { Life } from './life.ts';
-import { WAITS, type AcpOptions } from './options.ts';
-import { allows, judge, optionFor, wishOf } from './permission.ts';
+import { WAITS, type AcpOptions, type AgentPermits } from './options.ts';
+import {
+  actionOf,
+  allows,
+  judge,
+  optionFor,
+  ruledOut,
+  wishOf,
+  type AgentAction,
+  type Judging,
+} from './permission.ts';
 import { fieldsOf, type Fields } from './shapes.ts';
 import { UsageCounter } from './usage.ts';
 
@@ -203,12 +213,20 @@ export class AcpAgent implements Agent {
     this.#listener.turnEnds();
     const used = this.#usage.turnEnded(response);
     const id = `${this.#spec.epoch}-${++this.#usages}`;
-    if (used) this.#tell({ type: 'usage', id, ...used });
+    if (used)
+      this.#tell({ type: 'usage', id, tokens: used.tokens, usd: used.usd ?? this.#priced(used.parts) });
     if (response['stopReason'] === 'refusal' && !turn.cancelled)
       return this.#fail({ class: 'refusal', message: `${this.#options.preset.title} refused to go on.` });
     const failure = failureInWords(this.#options.preset, this.#listener.lastWords);
     if (failure && !turn.cancelled) return this.#fail(failure);
     this.#endTurn(turn, turn.cancelled);
+  }
+
+  /** What the table says, if it is known which model this was. */
+  #priced(parts: Consumed | null): number | null {
+    const { priceOf } = this.#options;
+    const { model } = this.#spec.task;
+    return parts && model !== null && priceOf ? costOf(priceOf(model), parts) : null;
   }
 
   /** A prompt that was answered with an error. If the process died with it, that is told by who watches it. */
@@ -244,9 +262,16 @@ export class AcpAgent implements Agent {
   }
 
   #hear(update: unknown): void {
-    if (fieldsOf(update)['sessionUpdate'] === 'usage_update') this.#usage.hear(update);
+    if (fieldsOf(update)['sessionUpdate'] === 'usage_update') this.#hearCost(update);
     // What comes between turns belongs to none, and shows nothing.
     if (this.#turn?.prompted) this.#listener.hear(update);
+  }
+
+  /** In the middle of a turn already: a budget that is used up must not wait for its end. */
+  #hearCost(update: unknown): void {
+    this.#usage.hear(update);
+    const usd = this.#usage.spent();
+    if (usd > 0) this.#tell({ type: 'usage', id: `${this.#spec.epoch}-${++this.#usages}`, tokens: 0, usd });
   }
 
   async #permission(toolCall: unknown, options: unknown): Promise<RequestPermissionResponse> {
@@ -256,11 +281,27 @@ export class AcpAgent implements Agent {
     const confined = this.#life?.confined ?? false;
     const { policy, ownTools = NONE } = this.#options;
     const judging = { policy, ownTools, confined, writes: !this.#readOnly };
-    const judged = judge(call, judging);
-    const verdict = judged === 'ask' ? await this.#ask(turn, call) : judged;
+    const verdict = await this.#verdict(turn, call, judging);
     if (verdict === 'gone' || turn.over.signal.aborted) return CANCELLED;
     const optionId = optionFor(options, verdict);
     return optionId === null ? CANCELLED : { outcome: { outcome: 'selected', optionId } };
+  }
+
+  async #verdict(turn: Turn, call: Fields, judging: Judging): Promise<'allow' | 'deny' | 'gone'> {
+    const { permits } = this.#options;
+    if (permits)
+      return ruledOut(call, judging) ?? this.#permit(turn, permits, actionOf(call, judging.confined));
+    const judged = judge(call, judging);
+    return judged === 'ask' ? this.#ask(turn, call) : judged;
+  }
+
+  async #permit(turn: Turn, permits: AgentPermits, action: AgentAction): Promise<'allow' | 'deny' | 'gone'> {
+    const { signal } = turn.over;
+    try {
+      return (await permits.permit(this.#spec, action, signal)).allowed ? 'allow' : 'deny';
+    } catch (error) {
+      return this.#unasked(error, signal);
+    }
   }
 
   async #ask(turn: Turn, call: Fields): Promise<'allow' | 'deny' | 'gone'> {
@@ -271,12 +312,16 @@ export class AcpAgent implements Agent {
     try {
       return allows(await asked) ? 'allow' : 'deny';
     } catch (error) {
-      if (!signal.aborted && !isReveilleError(error, 'stopping') && !isReveilleError(error, 'stale_caller'))
-        this.#log('leave could not be asked for; it counts as denied', { error: String(error) });
-      return signal.aborted ? 'gone' : 'deny';
+      return this.#unasked(error, signal);
     } finally {
       this.#wishes.delete(wish.key);
     }
+  }
+
+  #unasked(error: unknown, signal: AbortSignal): 'deny' | 'gone' {
+    if (!signal.aborted && !isReveilleError(error, 'stopping') && !isReveilleError(error, 'stale_caller'))
+      this.#log('leave could not be asked for; it counts as denied', { error: String(error) });
+    return signal.aborted ? 'gone' : 'deny';
   }
 
   async #fail(failure: Failure): Promise<void> {

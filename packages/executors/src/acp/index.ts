@@ -1,10 +1,10 @@
 export { detect, type DetectOptions, type Detected } from './detect.ts';
 export { acpExecutor } from './executor.ts';
-export type { AcpOptions, ToolAccess, Waits } from './options.ts';
+export type { AcpOptions, AgentPermits, ToolAccess, Waits } from './options.ts';
 export type { Hands } from './doors.ts';
 export { PRESETS, custom, type Holding, type Preset, type Quirks } from './presets.ts';
 export type { Launch } from './process.ts';
-export type { Wish } from './permission.ts';
+export type { AgentAction, Wish } from './permission.ts';
 export { endpointsIn, environmentFor } from './environment.ts';
 export { missing } from './failures.ts';
 export { makeHome, pruneHomes } from './home.ts';

@@ -1,6 +1,7 @@
 import type { StartSpec } from '@reveille/core';
+import type { Price } from '../prices/prices.ts';
 import type { Hands } from './doors.ts';
-import type { Policy, Wish } from './permission.ts';
+import type { AgentAction, Policy, Wish } from './permission.ts';
 import type { Preset } from './presets.ts';
 import type { Graces, Launch } from './process.ts';
 
@@ -24,6 +25,17 @@ export interface Waits {
 
 export const WAITS: Waits = { initializeMs: 30_000, sessionMs: 60_000, cancelMs: 10_000, lastMs: 1_000 };
 
+/** Leave for what an agent does with its own tools. */
+export interface AgentPermits {
+  judge(spec: StartSpec, action: AgentAction): Promise<'auto' | 'ask' | 'deny'>;
+  /** Waits for whoever is asked. Rejects if nobody waits any more. */
+  permit(
+    spec: StartSpec,
+    action: AgentAction,
+    signal: AbortSignal,
+  ): Promise<{ readonly allowed: boolean; readonly why?: string }>;
+}
+
 /** What the executor has of the world. Whoever composes knows the sandbox, the daemon and the person; this room does not. */
 export interface AcpOptions {
   readonly preset: Preset;
@@ -41,6 +53,10 @@ export interface AcpOptions {
   /** Asks up the tree, and waits. Rejects if nobody waits any more. */
   readonly approve: (spec: StartSpec, wish: Wish, signal: AbortSignal) => Promise<string>;
   readonly policy: Policy;
+  /** What the person's policy says, and whether somebody agrees where it says to ask; absent: `policy` alone decides. */
+  readonly permits?: AgentPermits;
+  /** What a model costs, where an agent says only how much it used; null: nobody knows. */
+  readonly priceOf?: (model: string) => Price | null;
   /** What our own tools are called, for people too: for them nobody is asked. */
   readonly ownTools?: ReadonlySet<string>;
   /** For calls of the client that were not offered; null: it has no files. */

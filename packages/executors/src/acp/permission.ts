@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ActionKind } from '@reveille/protocol';
 import { at, brief, fieldsOf, listOf, textOf, type Fields } from './shapes.ts';
 
 /** What a person or parent is asked, in words, and by which key the same wish is known again. */
@@ -33,14 +34,82 @@ const WRITES = new Set(['edit', 'delete', 'move']);
 /** The names of our tools; agents put their own words around them. */
 const OURS = /(?:^|[^a-z0-9])(?:reveille|a2a_[a-z_]+|orchestrator_[a-z_]+)(?:[^a-z0-9]|$)/i;
 
-/** What is to be done about a request, before anybody is asked. */
-export function judge(call: Fields, judging: Judging): 'allow' | 'deny' | 'ask' {
-  const { policy, confined, writes, ownTools } = judging;
+/** What an agent's own tool would do, in the words of the catalogue: the same rule holds on every backend. */
+export interface AgentAction {
+  readonly tool: string;
+  readonly kind: ActionKind;
+  readonly command: string | null;
+  readonly paths: readonly string[];
+  /** Whether a sandbox holds the agent. */
+  readonly held: boolean;
+  /** All that it said of it. */
+  readonly input: unknown;
+  readonly detail: string;
+}
+
+const TOOLS: Readonly<Record<string, readonly [tool: string, kind: ActionKind]>> = {
+  read: ['read_file', 'read'],
+  search: ['search_text', 'read'],
+  think: ['think', 'read'],
+  edit: ['edit_file', 'write'],
+  move: ['move_file', 'write'],
+  delete: ['delete_file', 'delete'],
+  execute: ['run_command', 'command'],
+  fetch: ['web_fetch', 'network'],
+};
+
+export function actionOf(call: Fields, held: boolean): AgentAction {
+  const title = textOf(call['title']) || textOf(call['name']) || 'a tool';
+  const known = TOOLS[textOf(call['kind'])];
+  const [tool, kind] = known ?? [brief(title, 200), 'other' as const];
+  const input = call['rawInput'];
+  const places = listOf(call['locations']).map((place) => textOf(at(place, 'path')));
+  const paths = [...new Set([...places, ...pathsIn(input)])].filter((path) => path !== '');
+  const command = kind === 'command' ? commandIn(input) || title : null;
+  const said = [title, ...(input === undefined ? [] : [brief(input, 2_000)])];
+  return {
+    tool,
+    kind,
+    command,
+    paths: kind === 'command' ? [] : paths.slice(0, 100),
+    held,
+    input: [title, textOf(call['kind']), input ?? null, places],
+    detail: command === null || command !== title ? said.join('\n') : '',
+  };
+}
+
+const pathsIn = (input: unknown): string[] =>
+  ['file_path', 'notebook_path', 'path', 'filePath', 'abs_path'].map((key) => textOf(at(input, key)));
+
+/** Some give a line, some the words of it. */
+function commandIn(input: unknown): string {
+  const given = at(input, 'command') ?? at(input, 'cmd');
+  return Array.isArray(given) ? given.map(shellWord).join(' ') : textOf(given);
+}
+
+const shellWord = (word: unknown): string => {
+  const text = textOf(word);
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+};
+
+/** What no policy changes: null if it is for the policy to say. */
+export function ruledOut(
+  call: Fields,
+  { writes, ownTools }: Pick<Judging, 'writes' | 'ownTools'>,
+): 'allow' | 'deny' | null {
   const kind = textOf(call['kind']);
   // Out of the mode that we started it in there is no way.
   if (kind === 'switch_mode') return 'deny';
   if (!writes && WRITES.has(kind)) return 'deny';
-  if (isOurs(call, ownTools)) return 'allow';
+  return isOurs(call, ownTools) ? 'allow' : null;
+}
+
+/** What is to be done about a request, before anybody is asked, where no policy was handed in. */
+export function judge(call: Fields, judging: Judging): 'allow' | 'deny' | 'ask' {
+  const { policy, confined } = judging;
+  const kind = textOf(call['kind']);
+  const ruled = ruledOut(call, judging);
+  if (ruled) return ruled;
   if (policy === 'ask') return 'ask';
   if (HARMLESS.has(kind)) return 'allow';
   return confined && HELD.has(kind) ? 'allow' : 'ask';

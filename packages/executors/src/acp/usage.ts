@@ -1,9 +1,13 @@
+import type { Consumed } from '../prices/prices.ts';
 import type { Quirks } from './presets.ts';
 import { at, fieldsOf, numberOf } from './shapes.ts';
 
 export interface Amounts {
   readonly tokens: number;
-  readonly usd: number;
+  /** Null: it says nothing of money. */
+  readonly usd: number | null;
+  /** What of it was sent and came back, if it says so. */
+  readonly parts: Consumed | null;
 }
 
 /**
@@ -14,7 +18,7 @@ export class UsageCounter {
   readonly #counts: Quirks['usage'];
   #tokensBefore = 0;
   #usdBefore = 0;
-  #usd = 0;
+  #usd: number | null = null;
 
   constructor(counts: Quirks['usage']) {
     this.#counts = counts;
@@ -27,12 +31,27 @@ export class UsageCounter {
     if (usd !== null && currency === 'USD') this.#usd = usd;
   }
 
+  /** What it has cost since this was last asked, as far as it said so. */
+  spent(): number {
+    const usd = Math.max(0, (this.#usd ?? 0) - this.#usdBefore);
+    this.#usdBefore += usd;
+    return usd;
+  }
+
   /** What the answer to a prompt adds; null if it says nothing. */
   turnEnded(response: unknown): Amounts | null {
     const tokens = this.#tokensOf(response);
-    const usd = Math.max(0, this.#usd - this.#usdBefore);
-    this.#usdBefore = Math.max(this.#usd, this.#usdBefore);
-    return tokens === null && usd === 0 ? null : { tokens: tokens ?? 0, usd };
+    const usd = this.#usd === null ? null : this.spent();
+    if (tokens === null && !usd) return null;
+    return { tokens: tokens ?? 0, usd, parts: this.#partsOf(response) };
+  }
+
+  /** Only of what counts this turn: of a sum nobody knows which part is new. */
+  #partsOf(response: unknown): Consumed | null {
+    const fields = fieldsOf(this.#counts === 'turn' ? at(response, 'usage') : null);
+    const [input, output] = [numberOf(fields['inputTokens']), numberOf(fields['outputTokens'])];
+    if (input === null || output === null) return null;
+    return { input, output, cached: numberOf(fields['cachedReadTokens']) ?? 0 };
   }
 
   #tokensOf(response: unknown): number | null {

@@ -1,3 +1,5 @@
+import type { Price } from '../prices/prices.ts';
+
 /** Where a model is, and what is known of it. */
 export interface Endpoint {
   readonly provider: Provider;
@@ -11,19 +13,14 @@ export interface Endpoint {
   /** How much a conversation may hold; null: what is usual for the provider. */
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
-  /** In dollars for a million tokens; null: nobody knows. */
+  /** What its model costs; null: nobody knows. */
   readonly price: Price | null;
+  /** What any model costs there, if that is known apart. */
+  readonly priceOf?: (model: string) => Price | null;
 }
 
 export const PROVIDERS = ['anthropic', 'openai', 'openai-compatible', 'ollama'] as const;
 export type Provider = (typeof PROVIDERS)[number];
-
-export interface Price {
-  readonly input: number;
-  readonly output: number;
-  /** Of what was read from a cache; null: as any other input. */
-  readonly cached: number | null;
-}
 
 interface Usual {
   readonly url: string | null;
@@ -71,12 +68,6 @@ export function missing(endpoint: Endpoint): { class: 'auth' | 'invalid'; messag
   return { class: 'auth', message: `There is no key for ${provider}. ${set}` };
 }
 
-export function costOf(
-  price: Price | null,
-  used: { readonly input: number; readonly cached: number; readonly output: number },
-): number | null {
-  if (!price) return null;
-  const fresh = used.input - used.cached;
-  const cached = used.cached * (price.cached ?? price.input);
-  return (fresh * price.input + cached + used.output * price.output) / 1_000_000;
-}
+/** What a call of a model costs there; null: nobody knows. */
+export const priceAt = ({ price, priceOf }: Endpoint, model: string): Price | null =>
+  priceOf ? priceOf(model) : price;

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, Executor, StartSpec } from '@reveille/core';
 import type { Caller, Orchestrator } from '@reveille/protocol';
-import type { Endpoint } from './endpoint.ts';
+import { priceAt, type Endpoint } from './endpoint.ts';
 import { Life } from './life.ts';
 import type { BuiltinRole } from './loop.ts';
 import { Model } from './model.ts';
@@ -40,7 +40,7 @@ export function builtinExecutor(options: BuiltinOptions): Executor {
       resume: true,
       approve: false,
       usage: true,
-      cost: endpoint.price !== null,
+      cost: priceAt(endpoint, endpoint.model) !== null,
     },
     start(spec) {
       const { session, run, epoch } = spec;

@@ -1,4 +1,5 @@
-export { PROVIDERS, type Endpoint, type Price, type Provider } from './endpoint.ts';
+export { PROVIDERS, type Endpoint, type Provider } from './endpoint.ts';
+export { priceOf, type Price } from '../prices/prices.ts';
 export { builtinExecutor, forgetSessions, type BuiltinOptions } from './executor.ts';
 export type { BuiltinRole } from './loop.ts';
 export type { BuiltinResult, BuiltinTool } from './tools.ts';

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Clock, ExecutorEvent, StartSpec } from '@reveille/core';
 import { isReveilleError, type Orchestrator, type TaskView } from '@reveille/protocol';
 import type { ModelMessage, ToolModelMessage } from 'ai';
-import { contextOf, costOf } from './endpoint.ts';
+import { costOf, mostOf } from '../prices/prices.ts';
+import { contextOf, priceAt } from './endpoint.ts';
 import { FaultError, faulty, type Fault } from './faults.ts';
 import type { Answer, Asked, Model } from './model.ts';
 import { shortened, summaryRequest, type Past } from './shorten.ts';
@@ -37,6 +38,8 @@ const MOST_CUTS = 3;
 /** Of a conversation in its largest permitted form, what is left for the answer and for what was estimated wrong. */
 const FULL = 0.8;
 const CHARS_PER_TOKEN = 4;
+/** How long an answer may be where a budget has to know, and nobody has set it. */
+const OUTPUT_TOKENS = 8_192;
 /** How long an address that nobody ever answered at is tried. */
 const FIRST_REACH_MS = 3_000;
 
@@ -46,6 +49,8 @@ export class Loop {
   #numbers = 0;
   /** Tokens of the conversation as of the last answer. */
   #size = 0;
+  /** Characters of what was sent then. */
+  #sent = 0;
   #words = '';
   /** What reading calls have given so far: the same again is no news. */
   readonly #known = new Set<string>();
@@ -136,16 +141,23 @@ export class Loop {
   async #once(asked: Omit<Asked, 'sign'>): Promise<Answer> {
     const { spec, model, orchestrator, tell } = this.#options;
     const id = `${spec.epoch}-${++this.#numbers}`;
+    const name = asked.model ?? model.endpoint.model;
+    const price = priceAt(model.endpoint, name);
     const budgeted = spec.task.budget !== null;
+    const maxOutputTokens = model.endpoint.maxOutputTokens ?? OUTPUT_TOKENS;
     if (budgeted) {
-      const { granted, why } = await orchestrator.reserve(id, { tokens: this.#estimate(asked) });
-      if (!granted) throw faulty('limit', why ?? 'the budget is used up');
+      const input = this.#estimate(asked);
+      const usd = mostOf(price, { input, output: maxOutputTokens });
+      const wanted = { tokens: input + maxOutputTokens, ...(usd === null ? {} : { usd }) };
+      const { granted, why } = await orchestrator.reserve(id, wanted);
+      if (!granted) throw faulty('budget', why ?? 'the budget is used up');
     }
+    const bound = budgeted ? { maxOutputTokens } : {};
     try {
-      const answer = await model.ask({ ...asked, sign: () => tell({ type: 'sign' }) });
+      const answer = await model.ask({ ...asked, ...bound, sign: () => tell({ type: 'sign' }) });
+      this.#sent = textOf(asked);
       const { input, cached, output } = answer.used;
-      const usd = costOf(model.endpoint.price, answer.used);
-      const name = asked.model ?? model.endpoint.model;
+      const usd = costOf(price, answer.used);
       tell({ type: 'usage', id, tokens: input + output, usd, model: name, input, cached, output });
       return answer;
     } catch (error) {
@@ -154,9 +166,11 @@ export class Loop {
     }
   }
 
-  #estimate({ messages, system }: Omit<Asked, 'sign'>): number {
-    if (this.#size > 0) return this.#size;
-    return Math.ceil((JSON.stringify(messages).length + system.length) / CHARS_PER_TOKEN);
+  /** What is sent, as far as it can be known: what the last call was told to be, and what has come since. */
+  #estimate(asked: Omit<Asked, 'sign'>): number {
+    const text = textOf(asked);
+    if (this.#size === 0) return Math.ceil(text / CHARS_PER_TOKEN);
+    return this.#size + Math.ceil(Math.max(0, text - this.#sent) / CHARS_PER_TOKEN);
   }
 
   /** True: the run is over. */
@@ -230,7 +244,7 @@ export class Loop {
       return (await this.#once({ ...role, messages, tools: [], signal })).text;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof FaultError && error.fault.class === 'limit') throw error;
+      if (error instanceof FaultError && error.fault.class === 'budget') throw error;
       return null;
     }
   }
@@ -248,6 +262,12 @@ export class Loop {
     return `Your subtasks:\n${lines.join('\n')}`;
   }
 }
+
+/** Characters of all that a call sends. */
+const textOf = ({ messages, system, tools }: Omit<Asked, 'sign'>): number =>
+  JSON.stringify(messages).length +
+  system.length +
+  JSON.stringify(tools.map(({ name, description, inputSchema }) => [name, description, inputSchema])).length;
 
 function resultPart(call: Call, result: BuiltinResult | undefined): ToolModelMessage['content'][number] {
   const { text, isError, notice } = result ?? failed('It was not called.');

@@ -1,5 +1,6 @@
 import type { Clock } from '@reveille/core';
 import type { AssistantModelMessage, ModelMessage, ToolSet } from 'ai';
+import type { Consumed } from '../prices/prices.ts';
 import { missing, type Endpoint } from './endpoint.ts';
 import { faultOf, faulty, wasAnswered, type Fault } from './faults.ts';
 import { loadSdk, type Sdk } from './sdk.ts';
@@ -12,7 +13,7 @@ export interface Answer {
   readonly text: string;
   readonly thought: string;
   readonly calls: readonly Call[];
-  readonly used: { readonly input: number; readonly cached: number; readonly output: number };
+  readonly used: Required<Consumed>;
   readonly end: 'done' | 'cut' | 'refusal';
 }
 
@@ -22,6 +23,8 @@ export interface Asked {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly BuiltinTool[];
   readonly signal: AbortSignal;
+  /** How long the answer may be; absent: as its endpoint is set. */
+  readonly maxOutputTokens?: number;
   /** A piece of the answer came. */
   readonly sign: () => void;
 }
@@ -103,7 +106,7 @@ export class Model {
 /** Reads a stream to its end. The SDK puts some errors into the stream and throws others; the first one counts. */
 async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answer> {
   const { signal, tools, system, messages } = asked;
-  const { maxOutputTokens } = endpoint;
+  const maxOutputTokens = asked.maxOutputTokens ?? endpoint.maxOutputTokens;
   const cached = endpoint.provider === 'anthropic' ? CACHED : {};
   const result = sdk.ai.streamText({
     model: sdk.model(endpoint),
@@ -135,6 +138,7 @@ async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answ
   const used = {
     input: usage.inputTokens ?? 0,
     cached: usage.inputTokenDetails.cacheReadTokens ?? 0,
+    written: usage.inputTokenDetails.cacheWriteTokens ?? 0,
     output: usage.outputTokens ?? 0,
   };
   const reason = await result.finishReason;

@@ -1,6 +1,6 @@
 import { resolve, sep } from 'node:path';
 import type { ExecutorEvent, StartSpec } from '@reveille/core';
-import { allows, judge, wishOf } from '../acp/permission.ts';
+import { actionOf, allows, judge, ruledOut, wishOf } from '../acp/permission.ts';
 import type { Launch } from '../acp/process.ts';
 import type { ClaudeOptions } from './options.ts';
 import { pathOf, plainName } from './translate.ts';
@@ -18,6 +18,21 @@ const KINDS: Readonly<Record<string, string>> = {
   BashOutput: 'read',
   KillShell: 'execute',
 };
+
+const DENIED = 'It was not allowed. Go on without it, or ask your parent.';
+
+type Call = ReturnType<typeof callOf>;
+
+const callOf = (tool: string, input: unknown) => ({
+  kind: KINDS[tool] ?? 'other',
+  name: tool,
+  title: plainName(tool),
+  rawInput: input,
+});
+
+const decision = (permissionDecision: 'deny' | 'ask', permissionDecisionReason: string) => ({
+  hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason },
+});
 
 type Answer = { behavior: 'allow'; updatedInput: unknown } | { behavior: 'deny'; message: string };
 
@@ -40,14 +55,11 @@ export class Guard {
   readonly before = async (given: unknown): Promise<Record<string, unknown>> => {
     const { tool_name: tool = '', tool_input: input } = given as { tool_name?: string; tool_input?: unknown };
     const why = this.#refusal(tool, input);
-    if (why === null) return {};
-    return {
-      hookSpecificOutput: {
-        hookEventName: 'PreToolUse',
-        permissionDecision: 'deny',
-        permissionDecisionReason: why,
-      },
-    };
+    if (why !== null) return decision('deny', why);
+    const verdict = await this.#judged(callOf(tool, input));
+    if (verdict === 'deny') return decision('deny', DENIED);
+    // Who is asked, and what comes of it, is found out below: a hook may not wait for a person.
+    return verdict === 'ask' ? decision('ask', 'Somebody has to agree to it first.') : {};
   };
 
   /** Where the agent itself would ask a person. */
@@ -59,7 +71,8 @@ export class Guard {
     const why = this.#refusal(tool, input);
     if (why !== null) return { behavior: 'deny', message: why };
     const { spec, options, launch } = this.#parts;
-    const call = { kind: KINDS[tool] ?? 'other', name: tool, title: plainName(tool), rawInput: input };
+    const call = callOf(tool, input);
+    if (options.permits) return this.#permitted(call, { input, id: toolUseID ?? tool, signal });
     const writes = !spec.role?.readOnly;
     const verdict = judge(call, {
       policy: options.policy,
@@ -71,8 +84,34 @@ export class Guard {
     const granted =
       verdict === 'ask' ? await this.#ask(call, toolUseID ?? tool, signal) : verdict === 'allow';
     if (granted) return { behavior: 'allow', updatedInput: input };
-    return { behavior: 'deny', message: 'It was not allowed. Go on without it, or ask your parent.' };
+    return { behavior: 'deny', message: DENIED };
   };
+
+  /** What the person's policy says of it; `allow` and `deny` where it has no say. */
+  async #judged(call: Call): Promise<'allow' | 'deny' | 'auto' | 'ask'> {
+    const { spec, options, launch } = this.#parts;
+    const ruled = ruledOut(call, { writes: !spec.role?.readOnly, ownTools: new Set() });
+    return ruled ?? (await options.permits?.judge(spec, actionOf(call, launch.confined))) ?? 'auto';
+  }
+
+  async #permitted(
+    call: Call,
+    { input, id, signal }: { input: Record<string, unknown>; id: string; signal: AbortSignal },
+  ): Promise<Answer> {
+    const { spec, options, launch, say } = this.#parts;
+    const verdict = await this.#judged(call);
+    if (verdict === 'deny') return { behavior: 'deny', message: DENIED };
+    if (verdict === 'ask') say({ type: 'permission_asked', id, what: wishOf(call).text });
+    const action = actionOf(call, launch.confined);
+    const permit =
+      verdict === 'ask'
+        ? await options.permits?.permit(spec, action, signal).catch(() => ({ allowed: false, why: DENIED }))
+        : { allowed: true };
+    const granted = permit?.allowed ?? false;
+    if (verdict === 'ask') say({ type: 'permission_settled', id, granted });
+    if (granted) return { behavior: 'allow', updatedInput: input };
+    return { behavior: 'deny', message: permit?.why ?? DENIED };
+  }
 
   async #ask(call: Record<string, unknown>, id: string, signal: AbortSignal): Promise<boolean> {
     const { spec, options, say } = this.#parts;

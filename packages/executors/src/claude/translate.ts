@@ -79,14 +79,17 @@ export class Meter {
     return this.#sums;
   }
 
-  read(id: string, { modelUsage = {}, total_cost_usd: usd = 0 }: ClaudeMessage): Usage | null {
+  read(id: string, { modelUsage = {}, total_cost_usd }: ClaudeMessage): Usage | null {
+    const usd = total_cost_usd ?? this.#sums.usd;
+    const unknown = total_cost_usd === undefined;
     const tokens = Object.values(modelUsage).reduce((sum, usage) => sum + all(usage), 0);
     const used = { tokens: tokens - this.#sums.tokens, usd: usd - this.#sums.usd };
     // An agent that failed at its start says that it used nothing; one that forgot begins again.
     if (tokens === 0) return null;
     this.#sums = { tokens, usd };
-    if (used.tokens < 0) return { type: 'usage', id, tokens, usd };
-    return used.tokens === 0 ? null : { type: 'usage', id, tokens: used.tokens, usd: Math.max(0, used.usd) };
+    if (used.tokens < 0) return { type: 'usage', id, tokens, usd: unknown ? null : usd };
+    if (used.tokens === 0) return null;
+    return { type: 'usage', id, tokens: used.tokens, usd: unknown ? null : Math.max(0, used.usd) };
   }
 }
 

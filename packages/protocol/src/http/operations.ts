@@ -84,6 +84,7 @@ export const HTTP_OPERATIONS = {
   resumeWorker: op([TaskId]),
   interruptWorker: op([TaskId]),
   raiseBudget: op([BudgetNode, BudgetLimits], { repeatable: true }),
+  getBudget: op([BudgetNode], READ),
   stop: op([StopScope, why]),
 
   spawnSubtask: op([SpawnInput, SpawnOptions.optional()], { waits: true, large: true }),

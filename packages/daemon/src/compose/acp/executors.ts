@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Executor, StartSpec } from '@reveille/core';
-import { acpExecutor, pruneHomes, type Hands, type Wish } from '@reveille/executors/acp';
+import { mayAsk, policyNow, type Executor, type StartSpec } from '@reveille/core';
+import { acpExecutor, pruneHomes, type AgentAction, type Hands, type Wish } from '@reveille/executors/acp';
+import { priceOf } from '@reveille/executors/builtin';
 import { CLAUDE, SDK_PACKAGE, claudeExecutor, loadSdk } from '@reveille/executors/claude';
+import { ReveilleError } from '@reveille/protocol';
 import { toolsJson } from '@reveille/tools';
 import type { Boundary } from '@reveille/worktrees';
 import { processIdentity } from '../../place/process-identity.ts';
 import { VERSION } from '../../version.ts';
 import type { World } from '../parts.ts';
 import type { RepositoryAgents } from '../repository-agents.ts';
+import { agentPermits } from '../permits.ts';
 import { sdkFolder, type AcpBackend } from './backends.ts';
 import { launchFor } from './launch.ts';
 
@@ -36,6 +39,7 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
         ? existsSync(join(homedir(), needs))
         : (configured.env[needs] ?? process.env[needs] ?? '') !== '',
     ownTools: OWN_TOOLS,
+    priceOf: (model) => priceOf(model, world.config.prices),
     hands: (spec) => handsOf(rooms, spec),
     role: async (spec) => roleOf(rooms, spec),
     log: (message, data) => world.log.warn(message, data),
@@ -72,7 +76,10 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
     launch: async (spec: StartSpec) => {
       // After a restart nobody has asked for this repository's agents yet.
       if (spec.task.repository !== null) await rooms.agents.know(spec.task.repository);
-      return launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly });
+      const { readOnly } = roleOf(rooms, spec);
+      // One that would not ask by itself cannot be held to a policy that wants to be asked.
+      const mustAsk = asks || mayAsk(policyNow({ agents: rooms.agents }, spec.task));
+      return launchFor(spec, backend, { boundary, folder, asks: mustAsk, readOnly });
     },
     tools: ({ run, session, epoch }: StartSpec) => ({
       url: `${url}/mcp`,
@@ -81,6 +88,7 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
     approve: ({ session, run, epoch }: StartSpec, wish: Wish, signal: AbortSignal) =>
       world.approve({ kind: 'worker', session, run, epoch }, wish, signal),
     policy: config.acp.permissions,
+    permits: agentPermits(world.permits, asks),
     digest: (spec: StartSpec) => digestOf(world, spec),
   };
 }
@@ -110,22 +118,41 @@ async function digestOf({ connect, log }: World, { task }: StartSpec): Promise<s
   }
 }
 
+/** Nobody gives these up: the agent waits for its answer. */
+const NEVER = new AbortController().signal;
+type HandsAction = Omit<AgentAction, 'held' | 'paths' | 'detail'> &
+  Partial<Pick<AgentAction, 'paths' | 'detail'>>;
+
 /** Its client's hands, through the same door and sandbox as the tools. */
 function handsOf({ boundary, ...rooms }: Rooms, spec: StartSpec): Hands | null {
   const { task, workspace } = spec;
   if (!workspace) return null;
+  const { world } = rooms;
+  const permits = agentPermits(world.permits, world.config.acp.permissions === 'ask');
+  const mayDo = async (wanted: HandsAction, signal: AbortSignal): Promise<void> => {
+    const confined = boundary.sandbox.kind !== 'none';
+    const action = { paths: [], detail: '', ...wanted, held: confined || wanted.kind !== 'command' };
+    const permit = await permits.permit(spec, action, signal);
+    if (!permit.allowed) throw new ReveilleError('not_allowed', permit.why ?? 'It was not allowed.');
+  };
   const { readOnly } = roleOf({ boundary, ...rooms }, spec);
   const writes = (): boolean => !readOnly && boundary.worktrees.mayWrite(task);
   return {
     async readFile(path) {
+      await mayDo({ tool: 'read_file', kind: 'read', command: null, paths: [path], input: path }, NEVER);
       using door = await boundary.door(task, 'read');
       return (await door.readFile(path, { maxBytes: FILE_BYTES })).text();
     },
     async writeFile(path, content) {
+      const input = { path, content };
+      const detail = `${content.length} characters\n${content.slice(0, 2_000)}`;
+      await mayDo({ tool: 'create_file', kind: 'write', command: null, paths: [path], input, detail }, NEVER);
       using door = await boundary.door(task, writes() ? 'write' : 'read');
       await door.writeFile(path, content);
     },
     async run(command, { signal, env, output }) {
+      const line = command.length === 3 && command[1] === '-c' ? (command[2] ?? '') : command.join(' ');
+      await mayDo({ tool: 'run_command', kind: 'command', command: line, input: command }, signal);
       const checkout = await boundary.checkoutOf(task);
       const all = { ...env, ...checkout.environment };
       const confinement = boundary.confine(checkout, { env: all, write: writes() });

@@ -1,0 +1,56 @@
+import type { Action, AgentType, PolicyChain, Run, Session, Task } from '@reveille/protocol';
+import type { Context } from './context.ts';
+import { USUAL_LAYER, judge, meet, type Judged } from './policy.ts';
+import type { Tx } from './tx.ts';
+
+/** What holds for a new task: everything that holds for whoever makes it, and what is said of its own agent (INB2). */
+export function policyOf(
+  { agents }: Pick<Context, 'agents'>,
+  agent: AgentType,
+  repository: string | null,
+  parent: PolicyChain | undefined,
+): PolicyChain | undefined {
+  const layers = agents.policy?.(agent, repository);
+  if (!layers) return parent;
+  return meet(parent ?? [], [{ agent, layers: [...layers] }]);
+}
+
+/** With what is said now: a later word can take away, and gives nothing to a task that there is already. */
+export function policyNow({ agents }: Pick<Context, 'agents'>, task: Task): PolicyChain {
+  const layers = agents.policy?.(task.agent, task.repository) ?? [];
+  const now = layers.length > 0 ? [{ agent: task.agent, layers: [...layers] }] : [];
+  const chain = meet(task.policy ?? [], now);
+  return chain.length > 0 ? chain : [{ agent: task.agent, layers: [USUAL_LAYER] }];
+}
+
+/** What holds for whatever a session makes. */
+export async function policyOfSession(tx: Tx, session: Session): Promise<PolicyChain | undefined> {
+  return session.task ? (await tx.need('task', session.task)).policy : undefined;
+}
+
+/** Whether a session could do it without asking: only then can it allow it to another. */
+export async function mayAllow(tx: Tx, context: Context, session: Session, action: Action): Promise<boolean> {
+  if (session.task) {
+    const task = await tx.need('task', session.task);
+    return (
+      judgeTask(context, task, task.run ? await tx.need('run', task.run) : null, action).verdict === 'auto'
+    );
+  }
+  // One at the top is what it is called: a person may let "orchestrator" or "chat" decide.
+  const agent = { backend: context.settings.defaultBackend, name: session.kind };
+  const layers = context.agents.policy?.(agent, session.repository) ?? [];
+  return (
+    judge([{ agent, layers: layers.length > 0 ? [...layers] : [USUAL_LAYER] }], action).verdict === 'auto'
+  );
+}
+
+export function judgeTask(
+  context: Pick<Context, 'agents'>,
+  task: Task,
+  run: Run | null,
+  action: Action,
+  also: PolicyChain = [],
+): Judged {
+  const usd = run?.used.usd ?? 0;
+  return judge(meet(policyNow(context, task), also), { ...action, usd });
+}

@@ -1,0 +1,265 @@
+import type { Budget } from '@reveille/protocol';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { quiet, refused, start, type World } from './world.ts';
+
+const node = async (world: World, id: string): Promise<Budget> => (await world.store.get('budget', id))!.doc;
+const asked = async (world: World) => (await world.person.inbox()).filter(({ kind }) => kind === 'budget');
+
+describe('used up', () => {
+  test('[LIM1.10] the run ends in order with what it has, its owner is told, and the person can raise it', async () => {
+    const work = {
+      worktree: '/trees/a',
+      branch: 'reveille/a',
+      commit: 'c0ffee',
+      problem: null,
+      files: [{ path: 'a.ts', insertions: 1, deletions: 0 }],
+    };
+    await using world = await start({ work: () => work });
+    const { plan } = await world.plan({ a: { budget: { tokens: 100 } }, b: ['a'] });
+    const a = world.worker('a');
+    await a.says('half of it');
+    await a.uses('1', 130);
+    expect(await world.task('a')).toMatchObject({
+      task: { state: 'failed', why: expect.stringContaining('tokens') },
+      end: { status: 'partial', cause: 'budget', output: 'half of it', work: { commit: 'c0ffee' } },
+    });
+    expect(await world.mail(plan.owner, 'end')).toHaveLength(1);
+    expect(await world.state('b')).toBe('blocked');
+    const [request] = await asked(world);
+    expect(request).toMatchObject({ kind: 'budget', with: null, options: ['raise', 'leave'] });
+    expect(request!.text).toContain('130 of 100 used, 30 over');
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    // The same session, the same worktree: another run that goes on where the last one was.
+    const again = world.worker('a');
+    expect(again).not.toBe(a);
+    expect(again.spec).toMatchObject({ session: a.spec.session, resume: `history of ${a.spec.run}` });
+    expect(again.last.text).toContain('It has been raised');
+    expect((await node(world, a.task)).limits.tokens).toBe(200);
+    await again.uses('1', 60);
+    await again.reports();
+    expect(await world.states('a', 'b')).toEqual(['completed', 'running']);
+    expect(await asked(world)).toEqual([]);
+    await world.worker('b').reports();
+  });
+
+  test('[LIM1.10] left alone it stays as it is, and is answered once', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { turns: 1 } } });
+    await world.worker('a').ends('I rest');
+    const [request] = await asked(world);
+    expect(request!.text).toContain('turns');
+    await world.person.answer({ request: request!.id, answer: 'leave' });
+    await refused(world.person.answer({ request: request!.id, answer: 'raise' }), 'already_answered');
+    expect(await world.state('a')).toBe('failed');
+  });
+
+  test('[LIM1.10] a plan’s budget stops whoever draws on it; raised, all of them go on', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [], b: [] }, { budget: { tokens: 100 } });
+    await world.worker('a').uses('1', 90);
+    await world.worker('b').uses('1', 20);
+    expect(await world.states('a', 'b')).toEqual(['running', 'failed']);
+    await world.worker('a').uses('2', 1);
+    expect(await world.states('a', 'b')).toEqual(['failed', 'failed']);
+    expect(await asked(world)).toHaveLength(2);
+    await world.person.raiseBudget(plan.id, { tokens: 1_000 });
+    await quiet();
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+    expect(await asked(world)).toEqual([]);
+    for (const name of ['a', 'b']) await world.worker(name).reports();
+  });
+
+  test('[LIM1.10] wall time counts from the first run under it; raised in time it ends nothing', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [], b: ['a'] }, { budget: { wallMs: 60_000 } });
+    await world.worker('a').says('slowly');
+    await world.advance(40_000);
+    await world.worker('a').reports();
+    await world.worker('b').says('slowly too');
+    await world.person.raiseBudget(plan.id, { wallMs: 90_000 });
+    await world.advance(40_000);
+    expect(await world.state('b')).toBe('running');
+    await world.advance(15_000);
+    expect((await world.task('b')).end).toMatchObject({ status: 'partial', cause: 'budget' });
+    const [request] = await asked(world);
+    expect(request!.text).toContain('wall time');
+  });
+});
+
+describe('what may be set', () => {
+  test('[LIM1.11] a limit below what is used is refused, with every number, and nothing is changed', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { tokens: 100, usd: 5 } } });
+    const a = world.worker('a');
+    await a.uses('1', 60, 2.5);
+    await a.orch.reserve('2', { tokens: 20 });
+    const error = await refused(world.person.raiseBudget(a.task, { tokens: 70, usd: 1 }), 'invalid_input');
+    expect(error.message).toContain('70 is below the 80');
+    expect(error.message).toContain('1 is below the 2.5');
+    expect((await node(world, a.task)).limits).toEqual({ tokens: 100, usd: 5 });
+    await world.person.raiseBudget(a.task, { tokens: 80 });
+    expect((await node(world, a.task)).limits).toEqual({ tokens: 80, usd: 5 });
+  });
+
+  test('[LIM1.11] negative, huge and odd numbers are refused everywhere', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const { task, orch } = world.worker('a');
+    const wrong = [
+      { tokens: -1 },
+      { tokens: 1e13 },
+      { tokens: Infinity },
+      { usd: Number.NaN },
+      { usd: -0.01 },
+      { turns: 1.5 },
+      { wallMs: 0 },
+      {},
+    ];
+    for (const limits of wrong) await refused(world.person.raiseBudget(task, limits), 'invalid_input');
+    await refused(orch.spawnSubtask({ prompt: 'x', budget: { tokens: -5 } }), 'invalid_input');
+    await refused(
+      world.person.savePlan({ name: 'p', tasks: [{ id: 'a', prompt: 'x', budget: { usd: 1e9 } }] }),
+      'invalid_input',
+    );
+  });
+
+  test('[LIM1.11] one that comes late counts what was used before, and what is below', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.uses('1', 50);
+    await a.spawns('child');
+    await world.worker('child').uses('1', 25);
+    await refused(world.person.raiseBudget(plan.id, { tokens: 60 }), 'invalid_input');
+    await world.person.raiseBudget(plan.id, { tokens: 100 });
+    expect((await node(world, plan.id)).used.tokens).toBe(75);
+    await world.worker('child').uses('2', 26);
+    expect((await world.task('child')).end).toMatchObject({ cause: 'budget' });
+    await a.uses('2', 1);
+    expect((await world.task('a')).end).toMatchObject({ cause: 'budget' });
+  });
+
+  test('[LIM1.11] whoever spends it cannot raise it', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] }, { budget: { tokens: 100 } });
+    const { orch, task } = world.worker('a');
+    await refused(orch.raiseBudget(plan.id, { tokens: 1e6 }), 'not_allowed');
+    await refused(orch.raiseBudget(task, { tokens: 1e6 }), 'not_allowed');
+    const planner = await world.chat('orchestrator');
+    await refused(planner.orch.raiseBudget(plan.id, { tokens: 1e6 }), 'not_allowed');
+  });
+
+  test('[LIM1.11] a budget is shown with what is above it, what is below it, and who used what', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: { budget: { turns: 9 } } }, { budget: { tokens: 1_000 } });
+    const a = world.worker('a');
+    await a.uses('1', 50, 0.25);
+    await a.spawns('child');
+    await world.worker('child').uses('1', 25, null);
+    const view = await world.person.getBudget(a.task);
+    expect(view.chain.map(({ id }) => id)).toEqual([a.task, plan.id]);
+    expect(view.tasks).toMatchObject([
+      { name: 'a', tokens: 50, usd: 0.25, unpriced: { tokens: 0, calls: 0 } },
+      { name: 'child', tokens: 25, usd: 0, unpriced: { tokens: 25, calls: 1 } },
+    ]);
+    expect((await world.person.getBudget(plan.id)).below.map(({ id }) => id)).toEqual([a.task]);
+  });
+});
+
+describe('what nobody knows the price of', () => {
+  test('[EXE5.40] is counted apart, and is no money', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { usd: 1 } } });
+    const a = world.worker('a');
+    await a.uses('1', 100, null);
+    await a.uses('2', 40, 0.5);
+    expect((await world.task('a')).run?.used).toEqual({
+      tokens: 140,
+      usd: 0.5,
+      unpriced: { tokens: 100, calls: 1 },
+    });
+    expect(await node(world, a.task)).toMatchObject({
+      used: { tokens: 140, usd: 0.5 },
+      unpriced: { tokens: 100, calls: 1 },
+    });
+  });
+
+  test('[EXE5.40] where money is limited the owner is told so, once', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [], b: [] }, { budget: { usd: 1 } });
+    for (const name of ['a', 'b']) {
+      await world.worker(name).uses('1', 100, null);
+      await world.worker(name).uses('2', 100, null);
+    }
+    const told = await world.mail(plan.owner, 'warning');
+    expect(told).toHaveLength(1);
+    expect(told[0]!.text).toContain('nobody knows what "a"');
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+  });
+
+  test('[EXE5.40] by setting it ends the run, and is not even begun where it can be refused before', async () => {
+    await using world = await start({ settings: { budgets: { unpriced: 'stop' } } });
+    await world.plan({
+      a: { budget: { usd: 1 } },
+      b: { budget: { usd: 1 } },
+      c: { budget: { tokens: 1_000 } },
+    });
+    await world.worker('a').uses('1', 10, null);
+    expect((await world.task('a')).end).toMatchObject({
+      cause: 'budget',
+      error: { message: expect.stringContaining('nobody knows what 10 tokens cost') },
+    });
+    const { orch } = world.worker('b');
+    expect(await orch.reserve('1', { tokens: 10 })).toMatchObject({ granted: false });
+    expect(await orch.reserve('1', { tokens: 10, usd: 0.1 })).toEqual({ granted: true });
+    await world.worker('c').uses('1', 10, null);
+    expect(await world.state('c')).toBe('running');
+    const [request] = await asked(world);
+    expect(request!.options).toEqual(['leave']);
+    await refused(world.person.answer({ request: request!.id, answer: 'raise' }), 'invalid_input');
+  });
+});
+
+test('[LIM1.12] whatever is reserved, spent, spawned and given back, no node grants more than it has', async () => {
+  const step = fc.record({
+    who: fc.constantFrom('a', 'b'),
+    what: fc.constantFrom('reserve', 'use'),
+    id: fc.integer({ min: 1, max: 4 }).map(String),
+    tokens: fc.integer({ min: 0, max: 60 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      await using world = await start();
+      const limits = { plan: 150, a: 80 };
+      const { plan } = await world.plan(
+        { a: { budget: { tokens: limits.a } }, b: [] },
+        { budget: { tokens: limits.plan } },
+      );
+      const set = new Map<string, number>();
+      for (const { who, what, id, tokens } of steps) {
+        const worker = world.worker(who);
+        if (!worker.alive) continue;
+        const key = `${who}/${id}`;
+        if (what === 'reserve') {
+          const { granted } = await worker.orch.reserve(id, { tokens }).catch(() => ({ granted: false }));
+          if (granted && !set.has(key)) set.set(key, tokens);
+        } else if (set.has(key)) {
+          // It uses no more than it set aside.
+          await worker.uses(id, Math.min(tokens, set.get(key) ?? 0));
+          set.delete(key);
+        }
+        for (const [name, limit] of [
+          [plan.id, limits.plan],
+          [world.worker('a').task, limits.a],
+        ] as const) {
+          const { used, reserved } = await node(world, name);
+          const all = Object.values(reserved).reduce((sum, each) => sum + (each.tokens ?? 0), used.tokens);
+          expect(all).toBeLessThanOrEqual(limit);
+        }
+      }
+    }),
+    { numRuns: 25 },
+  );
+});
