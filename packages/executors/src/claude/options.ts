@@ -3,7 +3,16 @@ import type { AcpOptions } from '../acp/options.ts';
 import type { Preset } from '../acp/presets.ts';
 import type { ClaudeSdk } from './sdk.ts';
 
-type Shared = 'folder' | 'identityOf' | 'launch' | 'tools' | 'approve' | 'policy' | 'digest' | 'graces';
+type Shared =
+  | 'folder'
+  | 'identityOf'
+  | 'launch'
+  | 'tools'
+  | 'approve'
+  | 'policy'
+  | 'digest'
+  | 'graces'
+  | 'waits';
 
 /** What the executor has of the world: the same as every agent that is a program of its own, and the SDK. */
 export interface ClaudeOptions extends Pick<AcpOptions, Shared> {
