@@ -315,7 +315,7 @@ describe('a stop', () => {
 });
 
 async function* never(): AsyncGenerator<ClaudeMessage> {
-  await new Promise(() => undefined);
+  yield await new Promise<ClaudeMessage>(() => undefined);
 }
 
 test('[EXE6.55] an interrupt of what it was not told yet takes it back', async () => {
