@@ -7,6 +7,8 @@ export interface Vendor {
   readonly settings: (model: string, hasty: boolean) => Settings;
   /** A call of its shell. */
   readonly shell: (command: string) => Call;
+  /** A call of its shell that it asks leave for, where that differs. */
+  readonly asking?: (command: string) => Call;
   /** A call of its tool that makes a file. */
   readonly write: (path: string, content: string) => Call;
   /** It can be told to give up a call of ours soon. */
@@ -29,11 +31,9 @@ interface Call {
 /** Longer than any call that does not wait. */
 const HASTE_MS = 5_000;
 
-/** OpenAI's models have files made by a patch. */
-const patch = (path: string, content: string): Call => ({
-  call: 'apply_patch',
-  input: { input: `*** Begin Patch\n*** Add File: ${path}\n+${content}\n*** End Patch\n` },
-});
+/** How OpenAI's models make a file. */
+const patchOf = (path: string, content: string): string =>
+  `*** Begin Patch\n*** Add File: ${path}\n+${content}\n*** End Patch\n`;
 
 /** Where each was installed, as `npm run test:agents` says it. */
 const FOLDERS = JSON.parse(process.env['REVEILLE_AGENTS'] ?? '{}') as Partial<Record<Vendor['name'], string>>;
@@ -88,7 +88,16 @@ const ALL: readonly Vendor[] = [
       },
     }),
     shell: (cmd) => ({ call: 'exec_command', input: { cmd, yield_time_ms: 20_000 } }),
-    write: patch,
+    // What its own sandbox would not let it do it asks for, if its model says so.
+    asking: (cmd) => ({
+      call: 'exec_command',
+      input: { cmd, yield_time_ms: 20_000, sandbox_permissions: 'require_escalated', justification: 'work' },
+    }),
+    // It takes this from its shell's hands.
+    write: (path, content) => ({
+      call: 'exec_command',
+      input: { cmd: `apply_patch <<'PATCH'\n${patchOf(path, content)}PATCH\n` },
+    }),
     canBeHasty: false,
     steers: true,
     resumes: true,
@@ -122,7 +131,7 @@ const ALL: readonly Vendor[] = [
       call: 'bash',
       input: { command, description: 'work', mode: 'sync', initial_wait: 30 },
     }),
-    write: patch,
+    write: (path, content) => ({ call: 'apply_patch', input: { input: patchOf(path, content) } }),
     canBeHasty: false,
     steers: false,
     resumes: true,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AgentsHouse, askedBy, childOf, endOf, report, scripted, silent, until } from './house.ts';
 import { VENDORS } from './vendors.ts';
 
-describe.each(VENDORS)('$name and others', ({ name, shell, canBeHasty }) => {
+describe.each(VENDORS)('$name and others', ({ name, shell, asking = shell, canBeHasty }) => {
   let house: AgentsHouse;
   let client: Client;
   beforeAll(async () => {
@@ -33,8 +33,8 @@ describe.each(VENDORS)('$name and others', ({ name, shell, canBeHasty }) => {
 
   test.concurrent('[EXE10.12] what it asks leave for it does when that is granted, and not when it is denied', async () => {
     const steps = [
-      shell('echo yes > granted.txt'),
-      shell('echo no > denied.txt'),
+      asking('echo yes > granted.txt'),
+      asking('echo no > denied.txt'),
       report('did what I might'),
     ];
     const view = await house.run(client, { agent, prompt: scripted({ steps }) });

@@ -24,8 +24,6 @@ export interface Holding {
   readonly confined: boolean;
   /** Whether everything it wants leave for is to be asked, or only what the sandbox does not hold. */
   readonly asks: boolean;
-  /** Whether its own sandbox could stand inside ours; root's cannot. */
-  readonly nests: boolean;
 }
 
 /** An agent that speaks the protocol: how it is started, and what to tell a person when that fails. */
@@ -58,10 +56,11 @@ const CODEX: Preset = {
   title: 'Codex',
   programs: ['codex-acp'],
   args: [],
-  env: ({ confined, asks, nests }) => ({
+  env: ({ confined, asks }) => ({
     NO_BROWSER: '1',
-    // Its mode `agent` has a model decide on approvals; `workspace-write` asks us, but only with a sandbox of its own.
-    INITIAL_AGENT_MODE: confined && !(asks && nests) ? 'agent-full-access' : 'workspace-write',
+    // Its mode `agent` has a model decide on approvals. The others ask us for what their sandbox forbids: where everything
+    // is to be asked, that is every change. Where its sandbox cannot be, nothing runs that was not asked for.
+    INITIAL_AGENT_MODE: asks ? 'read-only' : confined ? 'agent-full-access' : 'workspace-write',
     CODEX_CONFIG: JSON.stringify({
       check_for_update_on_startup: false,
       analytics: { enabled: false },
