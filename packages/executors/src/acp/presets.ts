@@ -14,6 +14,8 @@ export interface Quirks {
    * nothing, and this turn is in `_meta`.
    */
   readonly usage: 'turn' | 'cumulative' | 'last' | 'meta';
+  /** A turn that is cancelled is gone from its history, with what it was told in it. */
+  readonly forgetsCancelled?: boolean;
   /** The last words of a turn that ended well although its model failed: some only say so. */
   readonly failsInWords?: RegExp;
 }
@@ -109,7 +111,7 @@ const GEMINI: Preset = {
   install: 'npm install -g @google/gemini-cli',
   login: 'run `gemini` once and log in, or set GEMINI_API_KEY',
   // It says it can load a session; what it then loads is often not it (google-gemini/gemini-cli#28775).
-  quirks: { midTurn: 'cancels', resumes: false, mcp: 'http', usage: 'meta' },
+  quirks: { midTurn: 'cancels', resumes: false, mcp: 'http', usage: 'meta', forgetsCancelled: true },
 };
 
 const COPILOT: Preset = {
