@@ -29,7 +29,7 @@ import { allows, judge, optionFor } from '../src/acp/permission.ts';
 import { UsageCounter } from '../src/acp/usage.ts';
 
 const preset = (name: string) => PRESETS.find((each) => each.name === name)!;
-const held = { confined: true, asks: false, nests: true };
+const held = { confined: true, asks: false };
 
 async function* chunks(...texts: readonly string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);
@@ -179,8 +179,7 @@ test('[EXE1.27] its own sandbox is off where ours holds it, and on where nothing
     environmentFor(preset('codex'), holding, { outer: {}, configured: {} })['INITIAL_AGENT_MODE'];
   expect(mode(held)).toBe('agent-full-access');
   expect(mode({ ...held, confined: false })).toBe('workspace-write');
-  expect(mode({ ...held, asks: true })).toBe('workspace-write');
-  expect(mode({ ...held, asks: true, nests: false })).toBe('agent-full-access');
+  expect(mode({ ...held, asks: true })).toBe('read-only');
   const permission = (asks: boolean): unknown => {
     const configured = { OPENCODE_CONFIG_CONTENT: '{"model":"a/b","share":"manual"}' };
     const env = environmentFor(preset('opencode'), { ...held, asks }, { outer: {}, configured });

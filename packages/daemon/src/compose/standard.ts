@@ -44,7 +44,7 @@ export async function standardParts(from: From): Promise<Parts> {
     mounts(world) {
       const worlds = worldsIn(world);
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
-      const server = mcpHttp({ version: VERSION, onError });
+      const server = mcpHttp({ version: VERSION, onError, patience: patienceBy(config) });
       agents.onChange(() => server.toolsChanged());
       return [
         {
@@ -119,3 +119,9 @@ function boundarySettings({ worktrees, sandbox, integration }: Config, port: num
     onConflict: integration.onConflict,
   };
 }
+
+/** A client that asks for signs of life waits longer. */
+const patienceBy =
+  ({ engine }: Config) =>
+  (_: unknown, progress: boolean): number =>
+    engine.patienceMs * (progress ? 12 : 1);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   startModelServer,
@@ -7,30 +7,38 @@ import {
   type ModelScript,
   type ModelServer,
 } from '@reveille/model-server';
-import type { Client, PlanInput, RunEnd, TaskView } from '@reveille/protocol';
+import type { Client, PlanInput, Request, RunEnd, TaskView } from '@reveille/protocol';
 import { House, until } from '../house.ts';
 import { VENDORS, folderOf } from './vendors.ts';
 
-export { until, withModelScript };
+export { until };
+
+interface Settings {
+  readonly engine?: Readonly<Record<string, unknown>>;
+  readonly acp?: Readonly<Record<string, unknown>>;
+  /** Agents are told to give up our calls soon, where they can be told. */
+  readonly hasty?: boolean;
+}
 
 /** A daemon of its own with every real agent as a backend, a model that follows scripts, and a repository. */
 export class AgentsHouse extends House {
   readonly root: string;
   readonly model: ModelServer;
 
-  static async open(settings: Readonly<Record<string, unknown>> = {}): Promise<AgentsHouse> {
+  static async open(settings: Settings = {}): Promise<AgentsHouse> {
     return new AgentsHouse(await startModelServer(), settings);
   }
 
-  constructor(model: ModelServer, settings: Readonly<Record<string, unknown>>) {
+  constructor(model: ModelServer, { engine = {}, acp = {}, hasty = false }: Settings) {
     super();
     this.model = model;
     mkdirSync(this.place.home, { mode: 0o700 });
     symlinkSync(folderOf('claude'), join(this.place.home, 'sdk'));
-    const each = Object.fromEntries(VENDORS.map(({ name, settings: of }) => [name, of(model.url)]));
-    const { claude, ...acp } = each;
-    const { acp: more = {}, ...rest } = settings;
-    const config = { backends: { claude }, acp: { ...acp, ...(more as object) }, ...rest };
+    const each = VENDORS.map(({ name, settings }) => [name, settings(model.url, hasty)] as const);
+    const { claude, ...others } = Object.fromEntries(each);
+    // However busy the machine is.
+    const initializeMs = 300_000;
+    const config = { engine, backends: { claude }, acp: { initializeMs, ...others, ...acp } };
     writeFileSync(join(this.place.home, 'config.yaml'), JSON.stringify(config));
     this.root = join(this.folder, 'shop');
     mkdirSync(this.root);
@@ -56,29 +64,73 @@ export class AgentsHouse extends House {
   }
 
   async worktreeOf(client: Client, { task }: TaskView): Promise<string> {
-    const path = join(`${this.root}.worktrees`, `p-${task.name}`);
-    await until(async () => existsSync(path) && (await client.getTask(task.id)).run !== null);
+    let path = '';
+    await until(async () => {
+      path = await client.diffTask(task.id).then(
+        ({ worktree }) => worktree,
+        () => '',
+      );
+      return path !== '';
+    });
     return path;
+  }
+
+  /** Whether an answer of this name is held that somebody waits for who has heard these words. */
+  heard(hold: string, words: string): boolean {
+    const waiting = this.model.requests.filter(({ answered, abandoned }) => answered === null && !abandoned);
+    const told = waiting.some(({ messages }) => messages.some(({ text }) => text.includes(words)));
+    return told && this.model.held(hold) > 0;
   }
 
   /** The processes that work in a folder, wherever they are. */
   livingIn(folder: string): number[] {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((pid) => {
-        try {
-          return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
-        } catch {
-          return false;
-        }
-      });
+    return processes().filter((pid) => read(() => readlinkSync(`/proc/${pid}/cwd`)).startsWith(folder));
+  }
+
+  /** The command lines of this machine that hold a text. */
+  commandLinesWith(text: string): string[] {
+    const lines = processes().map((pid) => read(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')));
+    return lines.filter((line) => line.includes(text));
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
     await super[Symbol.asyncDispose]();
     await this.model.stop();
   }
+}
+
+const processes = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+
+/** Of a process that may have gone meanwhile. */
+function read(look: () => string): string {
+  try {
+    return look();
+  } catch {
+    return '';
+  }
+}
+
+/** The child that a task has spawned, once it is at work. */
+export async function childOf(client: Client, { task }: TaskView): Promise<TaskView> {
+  let child: TaskView | undefined;
+  await until(async () => {
+    [child] = await client.listTasks({ owner: task.session });
+    return child?.task.state === 'running';
+  });
+  return child!;
+}
+
+/** What a task waits for leave for now; null: it has ended. */
+export async function askedBy(client: Client, { task }: TaskView): Promise<Request | null> {
+  let asked: Request | undefined;
+  await until(async () => {
+    asked = (await client.inbox()).find((request) => request.task === task.id && request.kind === 'approval');
+    return asked !== undefined || (await client.getTask(task.id)).end !== null;
+  });
+  return asked ?? null;
 }
 
 export async function endOf(client: Client, { task }: TaskView): Promise<RunEnd> {
@@ -92,3 +144,10 @@ export const report = (output: string): NonNullable<ModelScript['steps']>[number
   call: 'a2a_subtask_complete',
   input: { status: 'success', output },
 });
+
+/** A subtask of another backend, by a script. */
+export const scriptedChild = (steps: readonly object[]) => ({
+  agentType: 'scripted:coder',
+  prompt: `Go.\n\n\`\`\`reveille-script\n${JSON.stringify({ steps })}\n\`\`\``,
+});
+export const silent = scriptedChild([{ do: 'silent' }]);

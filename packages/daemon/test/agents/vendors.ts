@@ -4,12 +4,36 @@ import { join } from 'node:path';
 export interface Vendor {
   readonly name: 'claude' | 'codex' | 'gemini' | 'copilot' | 'opencode';
   /** What its part of the configuration says. */
-  readonly settings: (model: string) => Record<string, unknown>;
+  readonly settings: (model: string, hasty: boolean) => Settings;
   /** A call of its shell. */
-  readonly shell: (command: string) => { readonly call: string; readonly input: Record<string, unknown> };
+  readonly shell: (command: string) => Call;
+  /** A call of its shell that it asks leave for, where that differs. */
+  readonly asking?: (command: string) => Call;
+  /** A call of its tool that makes a file. */
+  readonly write: (path: string, content: string) => Call;
+  /** It can be told to give up a call of ours soon. */
+  readonly canBeHasty: boolean;
   readonly steers: boolean;
   readonly resumes: boolean;
 }
+
+interface Settings {
+  readonly program?: string;
+  readonly args?: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface Call {
+  readonly call: string;
+  readonly input: Record<string, unknown>;
+}
+
+/** Longer than any call that does not wait. */
+const HASTE_MS = 5_000;
+
+/** How OpenAI's models make a file. */
+const patchOf = (path: string, content: string): string =>
+  `*** Begin Patch\n*** Add File: ${path}\n+${content}\n*** End Patch\n`;
 
 /** Where each was installed, as `npm run test:agents` says it. */
 const FOLDERS = JSON.parse(process.env['REVEILLE_AGENTS'] ?? '{}') as Partial<Record<Vendor['name'], string>>;
@@ -26,8 +50,16 @@ const program = (name: Vendor['name'], file: string): string =>
 const ALL: readonly Vendor[] = [
   {
     name: 'claude',
-    settings: (model) => ({ env: { ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'sk-ant-scripted' } }),
+    settings: (model, hasty) => ({
+      env: {
+        ANTHROPIC_BASE_URL: model,
+        ANTHROPIC_API_KEY: 'sk-ant-scripted',
+        ...(hasty ? { MCP_TOOL_TIMEOUT: String(HASTE_MS) } : {}),
+      },
+    }),
     shell: (command) => ({ call: 'Bash', input: { command, description: 'work' } }),
+    write: (path, content) => ({ call: 'Write', input: { file_path: path, content } }),
+    canBeHasty: true,
     steers: true,
     resumes: true,
   },
@@ -56,6 +88,17 @@ const ALL: readonly Vendor[] = [
       },
     }),
     shell: (cmd) => ({ call: 'exec_command', input: { cmd, yield_time_ms: 20_000 } }),
+    // What its own sandbox would not let it do it asks for, if its model says so.
+    asking: (cmd) => ({
+      call: 'exec_command',
+      input: { cmd, yield_time_ms: 20_000, sandbox_permissions: 'require_escalated', justification: 'work' },
+    }),
+    // It takes this from its shell's hands.
+    write: (path, content) => ({
+      call: 'exec_command',
+      input: { cmd: `apply_patch <<'PATCH'\n${patchOf(path, content)}PATCH\n` },
+    }),
+    canBeHasty: false,
     steers: true,
     resumes: true,
   },
@@ -67,6 +110,8 @@ const ALL: readonly Vendor[] = [
       env: { GEMINI_API_KEY: 'scripted', GOOGLE_GEMINI_BASE_URL: model },
     }),
     shell: (command) => ({ call: 'run_shell_command', input: { command, description: 'work' } }),
+    write: (path, content) => ({ call: 'write_file', input: { file_path: path, content } }),
+    canBeHasty: false,
     steers: false,
     resumes: false,
   },
@@ -86,18 +131,21 @@ const ALL: readonly Vendor[] = [
       call: 'bash',
       input: { command, description: 'work', mode: 'sync', initial_wait: 30 },
     }),
+    write: (path, content) => ({ call: 'apply_patch', input: { input: patchOf(path, content) } }),
+    canBeHasty: false,
     steers: false,
     resumes: true,
   },
   {
     name: 'opencode',
-    settings: (model) => ({
+    settings: (model, hasty) => ({
       program: program('opencode', 'opencode'),
       env: {
         OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
         OPENCODE_CONFIG_CONTENT: JSON.stringify({
           model: 'scripted/scripted-model',
           small_model: 'scripted/scripted-model',
+          ...(hasty ? { experimental: { mcp_timeout: HASTE_MS } } : {}),
           provider: {
             scripted: {
               npm: '@ai-sdk/openai-compatible',
@@ -116,6 +164,8 @@ const ALL: readonly Vendor[] = [
       },
     }),
     shell: (command) => ({ call: 'bash', input: { command, description: 'work' } }),
+    write: (path, content) => ({ call: 'write', input: { filePath: path, content } }),
+    canBeHasty: true,
     steers: false,
     resumes: true,
   },

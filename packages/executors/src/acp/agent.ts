@@ -27,7 +27,8 @@ interface Turn {
   readonly over: AbortController;
   /** Settles when the prompt has been answered, however. */
   readonly answered: PromiseWithResolvers<void>;
-  prompted: boolean;
+  /** What it was told; null: nothing yet. */
+  prompt: string | null;
   cancelled: boolean;
   giveUp?: NodeJS.Timeout;
 }
@@ -61,6 +62,7 @@ export class AcpAgent implements Agent {
   /** What is to be said before the next prompt: who it is, and what it no longer knows. */
   #words = '';
   #memory = '';
+  #forgotten = '';
   #lives = 0;
   #usages = 0;
   #stopped = false;
@@ -82,7 +84,7 @@ export class AcpAgent implements Agent {
   turn(input: TurnInput): void {
     if (this.#dead || this.#stopped) return;
     const [over, answered] = [new AbortController(), Promise.withResolvers<void>()];
-    const turn: Turn = { input, over, answered, prompted: false, cancelled: false };
+    const turn: Turn = { input, over, answered, prompt: null, cancelled: false };
     this.#turn = turn;
     this.#listener.turnBegins();
     if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#startAgain());
@@ -92,7 +94,7 @@ export class AcpAgent implements Agent {
 
   async steer(input: TurnInput): Promise<'taken' | 'refused'> {
     const [life, turn] = [this.#life, this.#turn];
-    if (!life?.steers || !turn?.prompted || turn.cancelled) return 'refused';
+    if (!life?.steers || turn?.prompt == null || turn.cancelled) return 'refused';
     const taken = await life.steer(input.text).catch((error: unknown) => {
       this.#log('an agent did not take what it was offered in its turn', { error: String(error) });
       return false;
@@ -105,7 +107,7 @@ export class AcpAgent implements Agent {
     if (!turn || turn.cancelled || this.#stopped) return;
     turn.cancelled = true;
     turn.over.abort();
-    if (!turn.prompted) return this.#endTurn(turn, true);
+    if (turn.prompt === null) return this.#endTurn(turn, true);
     this.#life?.cancel();
     const { cancelMs } = { ...WAITS, ...this.#options.waits };
     turn.giveUp = setTimeout(() => this.#abandon(turn), cancelMs);
@@ -120,7 +122,7 @@ export class AcpAgent implements Agent {
   async stop(reason: string): Promise<void> {
     this.#stopped = true;
     this.#turn?.over.abort();
-    if (this.#turn?.prompted && !this.#dead) await this.#lastAnswer(this.#turn);
+    if (this.#turn && this.#turn.prompt !== null && !this.#dead) await this.#lastAnswer(this.#turn);
     await (this.#dead ??= this.#endStarting(reason));
   }
 
@@ -190,9 +192,9 @@ export class AcpAgent implements Agent {
   async #play(turn: Turn): Promise<void> {
     const life = await this.#starting;
     if (!life || this.#turn !== turn || this.#stopped) return;
-    turn.prompted = true;
+    turn.prompt = this.#textOf(turn.input);
     try {
-      const response = await life.prompt(this.#textOf(turn.input));
+      const response = await life.prompt(turn.prompt);
       if (this.#turn === turn) await this.#answered(turn, fieldsOf(response));
     } catch (error) {
       await this.#broke(life, turn, error);
@@ -204,8 +206,8 @@ export class AcpAgent implements Agent {
   #textOf({ text, given }: TurnInput): string {
     // Whoever is handed its task again need not be told of it twice.
     const memory = given.includes(this.#spec.run) ? '' : this.#memory;
-    const parts = [this.#words, memory, text];
-    this.#words = this.#memory = '';
+    const parts = [this.#words, memory, this.#forgotten, text];
+    this.#words = this.#memory = this.#forgotten = '';
     return parts.filter((part) => part !== '').join('\n\n');
   }
 
@@ -243,6 +245,8 @@ export class AcpAgent implements Agent {
     clearTimeout(turn.giveUp);
     turn.over.abort();
     this.#turn = null;
+    const { forgetsCancelled = false } = this.#options.preset.quirks;
+    if (interrupted && forgetsCancelled && turn.prompt !== null) this.#forgotten = interruptedIn(turn.prompt);
     const { lastWords } = this.#listener;
     const ended = { type: 'turn_ended', turn: turn.input.turn, lastWords } as const;
     this.#tell(interrupted ? { ...ended, interrupted } : ended);
@@ -264,7 +268,7 @@ export class AcpAgent implements Agent {
   #hear(update: unknown): void {
     if (fieldsOf(update)['sessionUpdate'] === 'usage_update') this.#hearCost(update);
     // What comes between turns belongs to none, and shows nothing.
-    if (this.#turn?.prompted) this.#listener.hear(update);
+    if (this.#turn && this.#turn.prompt !== null) this.#listener.hear(update);
   }
 
   /** In the middle of a turn already: a budget that is used up must not wait for its end. */
@@ -372,6 +376,9 @@ function startFailure(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   return { class: isReveilleError(error) ? 'invalid' : 'unknown', message };
 }
+
+const interruptedIn = (prompt: string): string =>
+  `You were interrupted, and have forgotten what you did and were told just before. Look at what is there before you go on. You had been told:\n\n${prompt}\n\nSince then:`;
 
 export function restarted({ task }: StartSpec, did: string): string {
   return [

@@ -60,7 +60,7 @@ async function ask(preset: Preset, program: string, options: DetectOptions): Pro
   const [{ Link }, { ClientDoors }] = await Promise.all([import('./link.ts'), import('./doors.ts')]);
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const home = await mkdtemp(join(options.folder, 'home-'));
-  const holding = { confined: true, asks: false, nests: false };
+  const holding = { confined: true, asks: false };
   const own = environmentFor(preset, holding, { outer: {}, configured: {} });
   const agent = new AgentProcess(`detect-${preset.name}-${process.pid}`, {
     argv: [program, ...preset.args],

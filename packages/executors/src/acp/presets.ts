@@ -14,6 +14,8 @@ export interface Quirks {
    * nothing, and this turn is in `_meta`.
    */
   readonly usage: 'turn' | 'cumulative' | 'last' | 'meta';
+  /** A turn that is cancelled is gone from its history, with what it was told in it. */
+  readonly forgetsCancelled?: boolean;
   /** The last words of a turn that ended well although its model failed: some only say so. */
   readonly failsInWords?: RegExp;
 }
@@ -24,8 +26,6 @@ export interface Holding {
   readonly confined: boolean;
   /** Whether everything it wants leave for is to be asked, or only what the sandbox does not hold. */
   readonly asks: boolean;
-  /** Whether its own sandbox could stand inside ours; root's cannot. */
-  readonly nests: boolean;
 }
 
 /** An agent that speaks the protocol: how it is started, and what to tell a person when that fails. */
@@ -58,10 +58,11 @@ const CODEX: Preset = {
   title: 'Codex',
   programs: ['codex-acp'],
   args: [],
-  env: ({ confined, asks, nests }) => ({
+  env: ({ confined, asks }) => ({
     NO_BROWSER: '1',
-    // Its mode `agent` has a model decide on approvals; `workspace-write` asks us, but only with a sandbox of its own.
-    INITIAL_AGENT_MODE: confined && !(asks && nests) ? 'agent-full-access' : 'workspace-write',
+    // Its mode `agent` has a model decide on approvals. The others ask us for what their sandbox forbids: where everything
+    // is to be asked, that is every change. Where its sandbox cannot be, nothing runs that was not asked for.
+    INITIAL_AGENT_MODE: asks ? 'read-only' : confined ? 'agent-full-access' : 'workspace-write',
     CODEX_CONFIG: JSON.stringify({
       check_for_update_on_startup: false,
       analytics: { enabled: false },
@@ -110,7 +111,7 @@ const GEMINI: Preset = {
   install: 'npm install -g @google/gemini-cli',
   login: 'run `gemini` once and log in, or set GEMINI_API_KEY',
   // It says it can load a session; what it then loads is often not it (google-gemini/gemini-cli#28775).
-  quirks: { midTurn: 'cancels', resumes: false, mcp: 'http', usage: 'meta' },
+  quirks: { midTurn: 'cancels', resumes: false, mcp: 'http', usage: 'meta', forgetsCancelled: true },
 };
 
 const COPILOT: Preset = {

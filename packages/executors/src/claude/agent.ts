@@ -1,17 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isReveilleError } from '@reveille/protocol';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { restarted } from '../acp/agent.ts';
+import { WAITS, type Waits } from '../acp/options.ts';
 import { AgentProcess, type Launch } from '../acp/process.ts';
 import type { Ledger } from '../acp/ledger.ts';
-import { faultOf, type Fault } from './faults.ts';
+import { faultAtStart, faultOf, hangs, type Fault } from './faults.ts';
 import { Guard } from './guard.ts';
 import { idsIn } from './history.ts';
 import { Inbox } from './inbox.ts';
 import { CLAUDE, type ClaudeOptions } from './options.ts';
 import type { ClaudeMessage, ClaudeQuery } from './sdk.ts';
+import { asSpawned, type SpawnRequest } from './spawned.ts';
 import { readToken, writeToken, type ResumeToken } from './token.ts';
 import { claudeTools } from './tools.ts';
 import { Meter, Translator } from './translate.ts';
+
+/** Where the agent finds the token of its run. */
+const TOKEN_VARIABLE = 'REVEILLE_RUN_TOKEN';
 
 interface OpenTurn {
   readonly number: number;
@@ -43,7 +49,15 @@ export class ClaudeAgent implements Agent {
   #turn: OpenTurn | null = null;
   #offer: Offer | null = null;
   #stopping = false;
+  /** Something was heard of it: it can be started. */
+  #ready = false;
+  #failed = false;
+  #late: NodeJS.Timeout | undefined;
+  #exiting: Promise<void> | null = null;
+  #gone = false;
+  #launch: Launch | null = null;
   #results = 0;
+  readonly #waits: Waits;
   readonly #over: Promise<void>;
 
   constructor(spec: StartSpec, options: ClaudeOptions, ledger: Ledger) {
@@ -54,14 +68,17 @@ export class ClaudeAgent implements Agent {
     this.#resumed = readToken(spec.resume);
     this.#session = this.#resumed?.session ?? null;
     this.#meter = new Meter(this.#resumed ?? { tokens: 0, usd: 0 });
+    this.#waits = { ...WAITS, ...options.waits };
     spec.report({ type: 'started', identity: this.name, resume: spec.resume });
     this.#over = this.#live();
   }
 
   turn(input: TurnInput): void {
+    if (this.#stopping || this.#gone) return;
     this.#turn = { number: input.turn, words: '', error: null, interrupted: false };
     this.#say({ type: 'turn_started', turn: input.turn });
     this.#inbox.push(input.text);
+    this.#expect();
   }
 
   /** It is kept here until the agent pauses: what the agent's own queue holds is lost with the agent. */
@@ -73,8 +90,15 @@ export class ClaudeAgent implements Agent {
   }
 
   interrupt(): void {
-    if (!this.#turn || this.#turn.interrupted) return;
-    this.#turn.interrupted = true;
+    const turn = this.#turn;
+    if (!turn || turn.interrupted) return;
+    turn.interrupted = true;
+    // What it was not told yet it need not be stopped from.
+    if (this.#inbox.withdraw()) return this.#endTurn(turn, '');
+    this.#cut();
+  }
+
+  #cut(): void {
     this.#query?.interrupt().catch(() => undefined);
   }
 
@@ -91,37 +115,66 @@ export class ClaudeAgent implements Agent {
     this.#inbox.end();
     await this.#process?.end();
     this.#abort.abort();
-    await this.#over;
+    // A conversation that does not end although nobody is there to hold it is left behind.
+    const late = new AbortController();
+    const patience = sleep(this.#waits.lastMs, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([this.#over, patience]);
+    late.abort();
+    await this.#exit('it was stopped');
+    await this.#process?.end();
   }
 
   async #live(): Promise<void> {
     let detail = 'its session ended';
     try {
       await this.#converse();
+      // One that ends by itself owes an answer.
+      if (this.#turn && !this.#gone) throw new Error('it ended in the middle of its turn');
     } catch (error) {
-      detail = this.#lastWords(error);
-      this.#fail({ class: isReveilleError(error) ? 'invalid' : 'crash', message: detail });
+      // Its last words are read when it has ended.
+      await this.#process?.end();
+      const fault = this.#faultOf(error);
+      detail = fault.message;
+      this.#fail(fault);
     }
+    await this.#exit(detail);
+  }
+
+  /** Nothing of it lives, and this is its last word. */
+  #exit(detail: string): Promise<void> {
+    return (this.#exiting ??= this.#leave(detail));
+  }
+
+  async #leave(detail: string): Promise<void> {
     this.#refuse();
-    await this.#process?.end();
+    // Its process sees to it, if there was one.
+    await (this.#process ? this.#process.end() : this.#launch?.dispose());
     this.#ledger.forget(this.name);
     this.#say({ type: 'exited', detail });
+    this.#gone = true;
   }
 
   async #converse(): Promise<void> {
     const { sdk, install, launch: prepare } = this.#options;
     const loaded = await sdk();
     if (!loaded) return this.#fail({ class: 'invalid', message: `its SDK is not installed. ${install}` });
-    const launch = await prepare(this.#spec);
+    const launch = (this.#launch = disposedOnce(await prepare(this.#spec)));
+    const session = await this.#remembered();
+    if (this.#stopping) return launch.dispose();
+    const settings = this.#settings(launch, session);
+    const query = (this.#query = loaded.query({ prompt: this.#inbox, options: settings }));
+    this.#expect();
     try {
-      if (this.#stopping) return;
-      const settings = this.#settings(launch, await this.#remembered());
-      const query = (this.#query = loaded.query({ prompt: this.#inbox, options: settings }));
       for await (const message of query) this.#hear(message);
     } finally {
-      // Its process sees to it, if there was one.
-      if (!this.#process) await launch.dispose();
+      clearTimeout(this.#late);
     }
+  }
+
+  /** Until it was told something it need not say anything. */
+  #expect(): void {
+    if (!this.#query || !this.#turn || this.#ready || this.#late) return;
+    this.#late = setTimeout(() => this.#hangs(), this.#waits.initializeMs);
   }
 
   /** The session it goes on with; one that should have one and has not is told what it did. */
@@ -133,14 +186,14 @@ export class ClaudeAgent implements Agent {
     return null;
   }
 
-  #start(launch: Launch, { args, env }: SpawnRequest): AgentProcess {
-    const known = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const held = new AgentProcess(this.name, {
-      ...launch,
-      argv: [...launch.argv, ...args],
-      env: { ...Object.fromEntries(known), ...launch.env },
-    });
+  #start(launch: Launch, { args, env: wanted }: SpawnRequest): AgentProcess {
+    const known = Object.entries(wanted).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const env = { ...Object.fromEntries(known), ...launch.env };
+    const whole = { ...launch, argv: [...launch.argv, ...args], env };
+    const held = new AgentProcess(this.name, whole, this.#options.graces);
     this.#process = held;
+    // Whoever stopped it did so before there was a process to end.
+    if (this.#stopping || this.#gone) void held.end();
     if (held.pid !== undefined) this.#ledger.record(this.name, held.pid);
     return held;
   }
@@ -150,10 +203,11 @@ export class ClaudeAgent implements Agent {
     const { url, token } = this.#options.tools(this.#spec);
     const say = (event: ExecutorEvent): void => this.#say(event);
     const guard = new Guard({ spec: this.#spec, options: this.#options, launch, say });
-    const headers = { authorization: `Bearer ${token}` };
+    // Its servers are named on its command line, which everybody on the machine can read: the token is not.
+    const headers = { authorization: `Bearer \${${TOKEN_VARIABLE}}` };
     return {
       cwd: launch.workdir,
-      env: { ...launch.env },
+      env: { ...launch.env, [TOKEN_VARIABLE]: token },
       abortController: this.#abort,
       // Which program it is, and in which sandbox, is ours to say.
       pathToClaudeCodeExecutable: CLAUDE.name,
@@ -188,6 +242,10 @@ export class ClaudeAgent implements Agent {
   }
 
   #hear(message: ClaudeMessage): void {
+    this.#ready = true;
+    clearTimeout(this.#late);
+    // An interrupt that came before the turn did was one of nothing.
+    if (message.subtype === 'init' && this.#turn?.interrupted) this.#cut();
     if (message.type === 'system' && message.subtype === 'init' && message.session_id)
       return this.#opened(message.session_id);
     if (message.type === 'result') return this.#ended(message);
@@ -226,11 +284,24 @@ export class ClaudeAgent implements Agent {
     const turn = this.#turn;
     // Words that it had queued itself make another turn of its own, which is still ours.
     if (!turn || (result.queued_turn_count ?? 0) > 0) return;
+    if (!result.is_error || turn.interrupted) return this.#endTurn(turn, result.result ?? turn.words);
     this.#turn = null;
     this.#refuse();
-    if (result.is_error && !turn.interrupted) return this.#fail(faultOf(result, turn.error));
-    const lastWords = result.result ?? turn.words;
-    this.#say({ type: 'turn_ended', turn: turn.number, lastWords, interrupted: turn.interrupted });
+    this.#fail(faultOf(result, turn.error));
+  }
+
+  #endTurn({ number, interrupted }: OpenTurn, lastWords: string): void {
+    this.#turn = null;
+    this.#refuse();
+    this.#say({ type: 'turn_ended', turn: number, lastWords, interrupted });
+  }
+
+  /** It was started, and nothing came of it. */
+  #hangs(): void {
+    this.#late = undefined;
+    if (this.#ready || this.#stopping || !this.#turn) return;
+    this.#fail(hangs(this.#waits.initializeMs, this.#process?.errors.text ?? ''));
+    this.#abort.abort();
   }
 
   #refuse(): void {
@@ -239,53 +310,27 @@ export class ClaudeAgent implements Agent {
   }
 
   #fail(fault: Fault): void {
-    if (!this.#stopping) this.#say({ type: 'failed', ...fault });
+    if (this.#stopping || this.#failed) return;
+    this.#failed = true;
+    this.#say({ type: 'failed', ...fault });
   }
 
+  /** `exited` is the last word. */
   #say(event: ExecutorEvent): void {
-    this.#spec.report(event);
+    if (!this.#gone) this.#spec.report(event);
   }
 
-  #lastWords(error: unknown): string {
+  #faultOf(error: unknown): Fault {
     const words = this.#process?.errors.text.trim();
     const said = error instanceof Error ? error.message : String(error);
-    return words ? `${said}: ${words}` : said;
+    const message = words && !said.includes(words) ? `${said}: ${words}` : said;
+    if (isReveilleError(error)) return { class: 'invalid', message };
+    return this.#ready ? { class: 'crash', message } : faultAtStart(message);
   }
 }
 
-interface SpawnRequest {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Record<string, string | undefined>;
-}
-
-/** A process of ours, as the SDK holds one. */
-function asSpawned(held: AgentProcess): unknown {
-  let code: number | null = null;
-  let killed = false;
-  const listeners = (event: string, listener: (...given: unknown[]) => void): void => {
-    void held.exited.then((exit) => {
-      code = exit.code;
-      if (event === 'error' && exit.error) listener(exit.error);
-      if (event === 'exit' && !exit.error) listener(exit.code, exit.signal);
-    });
-  };
-  return {
-    stdin: held.input,
-    stdout: held.output,
-    get killed() {
-      return killed;
-    },
-    get exitCode() {
-      return code;
-    },
-    kill: () => {
-      killed = true;
-      void held.end();
-      return true;
-    },
-    on: listeners,
-    once: listeners,
-    off: () => undefined,
-  };
+/** A process that is started late disposes of its launch again. */
+function disposedOnce(launch: Launch): Launch {
+  let disposing: Promise<void> | null = null;
+  return { ...launch, dispose: () => (disposing ??= launch.dispose()) };
 }

@@ -1,4 +1,5 @@
 import type { ErrorClass } from '@reveille/protocol';
+import { CLAUDE } from './options.ts';
 import type { ClaudeMessage } from './sdk.ts';
 
 /** The kinds of errors of its model, as the agent names them. */
@@ -23,6 +24,8 @@ const ADVICE: Partial<Record<ErrorClass, string>> = {
   network: 'Is the endpoint (ANTHROPIC_BASE_URL) reachable from here?',
 };
 
+const UP_TO_DATE = `If it is broken or too old, bring it up to date: ${CLAUDE.install}.`;
+
 export interface Fault {
   readonly class: ErrorClass;
   readonly message: string;
@@ -35,6 +38,22 @@ export function faultOf(result: ClaudeMessage, named: string | null): Fault {
   const advice = ADVICE[kind];
   return { class: kind, message: advice ? `${said}. ${advice}` : said };
 }
+
+/** It ended before it had said anything: a second try would end the same way. */
+export function faultAtStart(said: string): Fault {
+  const asksLogin = /log ?in|api.?key|unauthori[sz]ed|authenticat|credential|oauth/i.test(said);
+  if (asksLogin)
+    return { class: 'auth', message: `Claude Code could not be started: ${said}. ${ADVICE.auth}` };
+  return {
+    class: 'invalid',
+    message: `Claude Code could not be started: ${said}. ${UP_TO_DATE}`,
+  };
+}
+
+export const hangs = (ms: number, words: string): Fault => ({
+  class: 'unresponsive',
+  message: `Claude Code did not answer within ${Math.round(ms / 1000)} s after it was started${words.trim() ? `; it said: ${words.trim()}` : ''}. Start it by hand to see what it waits for. ${UP_TO_DATE}`,
+});
 
 function classOf(
   { api_error_status: status }: ClaudeMessage,

@@ -15,6 +15,11 @@ export class Inbox implements AsyncIterable<UserMessage> {
     this.#wake?.();
   }
 
+  /** Takes back what was not heard yet. False: all of it was. */
+  withdraw(): boolean {
+    return this.#waiting.splice(0).length > 0;
+  }
+
   #prefaced(next: UserMessage): UserMessage {
     if (this.preface === '') return next;
     const content = `${this.preface}\n\n${next.message.content}`;

@@ -12,7 +12,8 @@ type Shared =
   | 'policy'
   | 'permits'
   | 'digest'
-  | 'graces';
+  | 'graces'
+  | 'waits';
 
 /** What the executor has of the world: the same as every agent that is a program of its own, and the SDK. */
 export interface ClaudeOptions extends Pick<AcpOptions, Shared> {

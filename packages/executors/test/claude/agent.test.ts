@@ -199,6 +199,189 @@ test('[EXE3.12] one whose session is gone begins anew and is told what it did; o
   expect(resumes).toEqual([undefined, 'gone']);
 });
 
+/** A program that is no agent, in place of one. */
+const instead = (source: string, waits: ClaudeOptions['waits'] = {}): Partial<ClaudeOptions> => ({
+  launch: async () => ({
+    argv: [process.execPath, '-e', source],
+    env: {},
+    cwd: '/',
+    workdir: '/w',
+    confined: false,
+    dispose: async () => undefined,
+  }),
+  graces: { eofMs: 100, termMs: 100 },
+  waits,
+});
+
+/** Starts the program as the vendor's SDK does, and takes what it writes for messages. */
+const STARTS: ClaudeSdk = {
+  query: ({ options }) => {
+    const { spawnClaudeCodeProcess: start } = options as {
+      spawnClaudeCodeProcess: (given: object) => unknown;
+    };
+    const held = start({ command: 'claude', args: [], env: {} }) as {
+      stdout: AsyncIterable<Buffer>;
+      once(event: 'exit', listener: (code: number | null) => void): void;
+    };
+    async function* conversation(): AsyncGenerator<ClaudeMessage> {
+      const exit = new Promise<number | null>((resolve) => held.once('exit', resolve));
+      for await (const chunk of held.stdout) yield JSON.parse(String(chunk)) as ClaudeMessage;
+      const code = await exit;
+      if (code !== 0) throw new Error(`Claude Code process exited with code ${code}`);
+    }
+    return Object.assign(conversation(), { interrupt: async () => undefined });
+  },
+};
+
+describe('one that cannot be started', () => {
+  test.each([
+    [
+      'crashes',
+      'console.error("left-pad is missing"); process.exit(3)',
+      'invalid',
+      /left-pad[\s\S]*npm install/,
+    ],
+    ['ends without a word', '', 'invalid', /ended in the middle[\s\S]*npm install/],
+    ['is too old', 'console.error("unknown option --x"); process.exit(1)', 'invalid', /--x[\s\S]*too old/],
+    ['writes garbage', 'console.log("hello")', 'invalid', /npm install/],
+    ['wants a login', 'console.error("Please run /login"); process.exit(1)', 'auth', /Log in with/],
+  ])('[EXE6.58] that %s fails with what to do', async (_, source, errorClass, message) => {
+    await using rig = new Rig(null, { ...instead(source), sdk: async () => STARTS });
+    rig.turn(1, 'go');
+    await rig.until('exited');
+    expect(rig.events.filter(({ type }) => type === 'failed')).toEqual([
+      { type: 'failed', class: errorClass, message: expect.stringMatching(message) },
+    ]);
+  });
+
+  test('[EXE6.58] that says nothing is given up, and its process is ended', async () => {
+    const silent = instead('setInterval(() => 0, 1e6)', { initializeMs: 200, lastMs: 10 });
+    await using rig = new Rig(null, { ...silent, sdk: async () => STARTS });
+    rig.turn(1, 'go');
+    expect(await rig.until('failed')).toMatchObject({
+      class: 'unresponsive',
+      message: expect.stringContaining('did not answer'),
+    });
+  });
+});
+
+describe('a stop', () => {
+  test('[EXE4.24] of a conversation that never ends comes back, and nothing is said after it', async () => {
+    let go: () => void = () => undefined;
+    const later = new Promise<void>((resolve) => (go = resolve));
+    let said: () => void = () => undefined;
+    const all = new Promise<void>((resolve) => (said = resolve));
+    await using rig = new Rig(
+      async function* () {
+        yield says('I work.');
+        await later;
+        yield says('I still work.');
+        said();
+        yield done('done');
+      },
+      { waits: { lastMs: 10 } },
+    );
+    rig.turn(1, 'go');
+    await rig.until('output');
+    await rig.agent.stop('enough');
+    expect(rig.events.at(-1)).toMatchObject({ type: 'exited' });
+    go();
+    await all;
+    rig.turn(2, 'again');
+    expect(rig.events.at(-1)).toMatchObject({ type: 'exited' });
+    expect(rig.events.filter(({ type }) => type === 'output')).toHaveLength(1);
+  });
+
+  test('[EXE4.24] before its process was started ends the process at once', async () => {
+    type Held = { stdout: NodeJS.ReadableStream };
+    const asked = Promise.withResolvers<(given: object) => Held>();
+    const sdk: ClaudeSdk = {
+      query: ({ options }) => {
+        asked.resolve(options['spawnClaudeCodeProcess'] as (given: object) => Held);
+        return Object.assign(never(), { interrupt: async () => undefined });
+      },
+    };
+    const given = { ...instead('setInterval(() => 0, 1e6)', { lastMs: 10 }), sdk: async () => sdk };
+    await using rig = new Rig(null, given);
+    rig.turn(1, 'go');
+    const start = await asked.promise;
+    await rig.agent.stop('enough');
+    const { stdout } = start({ command: 'claude', args: [], env: {} });
+    const closed = new Promise((resolve) => stdout.once('close', resolve));
+    stdout.resume();
+    await closed;
+    expect(rig.events.at(-1)).toMatchObject({ type: 'exited' });
+  });
+});
+
+async function* never(): AsyncGenerator<ClaudeMessage> {
+  yield await new Promise<ClaudeMessage>(() => undefined);
+}
+
+test('[EXE6.55] an interrupt of what it was not told yet takes it back', async () => {
+  const heard: string[] = [];
+  let load: () => void = () => undefined;
+  const loaded = new Promise<void>((resolve) => (load = resolve));
+  const play: Play = async function* (text) {
+    heard.push(text);
+    yield done(text);
+  };
+  await using rig = new Rig(null, { sdk: async () => (await loaded, standIn(play)) });
+  rig.turn(1, 'one');
+  rig.agent.interrupt();
+  expect(await rig.until('turn_ended')).toMatchObject({ turn: 1, interrupted: true });
+  load();
+  rig.events.length = 0;
+  rig.turn(2, 'two');
+  expect(await rig.until('turn_ended')).toMatchObject({ turn: 2, interrupted: false });
+  expect(heard).toEqual(['two']);
+});
+
+test('[EXE6.55] an interrupt that comes before the agent has begun is said again when it has', async () => {
+  let begin: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  let read: () => void = () => undefined;
+  const taken = new Promise<void>((resolve) => (read = resolve));
+  let working = false;
+  const sdk: ClaudeSdk = {
+    query: ({ prompt }) => {
+      const cut = Promise.withResolvers<void>();
+      async function* conversation(): AsyncGenerator<ClaudeMessage> {
+        for await (const _ of prompt) {
+          read();
+          await begun;
+          working = true;
+          yield INIT;
+          await cut.promise;
+          yield { type: 'result', subtype: 'error_during_execution', is_error: true };
+        }
+      }
+      // As the vendor's: an interrupt of nothing is lost.
+      return Object.assign(conversation(), { interrupt: async () => void (working && cut.resolve()) });
+    },
+  };
+  await using rig = new Rig(null, { sdk: async () => sdk });
+  rig.turn(1, 'one');
+  await taken;
+  rig.agent.interrupt();
+  begin();
+  expect(await rig.until('turn_ended')).toMatchObject({ turn: 1, interrupted: true });
+});
+
+test('[EXE6.59] its token is in no argument: it finds it in its environment', async () => {
+  let given: Record<string, unknown> = {};
+  await using rig = new Rig(async function* (_, { options }) {
+    given = options;
+    yield done('done');
+  });
+  rig.turn(1, 'go');
+  await rig.until('turn_ended');
+  const { env, ...rest } = given;
+  expect(JSON.stringify(rest)).not.toContain('secret');
+  expect(JSON.stringify(rest['mcpServers'])).toContain('Bearer ${REVEILLE_RUN_TOKEN}');
+  expect(env).toMatchObject({ REVEILLE_RUN_TOKEN: 'secret' });
+});
+
 describe('mail in the middle of a turn', () => {
   test('[EXE6.56] is given at the next pause, and counts as taken no sooner', async () => {
     let pause: () => void = () => undefined;

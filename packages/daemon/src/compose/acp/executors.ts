@@ -43,7 +43,6 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
     hands: (spec) => handsOf(rooms, spec),
     role: async (spec) => roleOf(rooms, spec),
     log: (message, data) => world.log.warn(message, data),
-    waits: { initializeMs: world.config.acp.initializeMs },
   });
 }
 
@@ -89,12 +88,14 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
       world.approve({ kind: 'worker', session, run, epoch }, wish, signal),
     policy: config.acp.permissions,
     permits: agentPermits(world.permits, asks),
+    waits: { initializeMs: config.acp.initializeMs },
     digest: (spec: StartSpec) => digestOf(world, spec),
   };
 }
 
 /** An agent whose definition is gone may read. */
-function roleOf({ agents }: Rooms, { task }: StartSpec): { words: string; readOnly: boolean } {
+function roleOf({ agents }: Rooms, { task, role }: StartSpec): { words: string; readOnly: boolean } {
+  if (role) return { words: role.systemPrompt, readOnly: role.readOnly };
   const definition = agents.defined(task.agent.name, task.repository);
   return { words: definition?.instructions ?? '', readOnly: definition?.readOnly ?? true };
 }

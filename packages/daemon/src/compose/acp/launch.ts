@@ -36,7 +36,7 @@ export async function launchFor(
   if (found === null) throw new ReveilleError('not_found', missing(preset).message);
   const { program, reads } = installedWith(found, homedir());
   const confined = boundary.sandbox.kind !== 'none';
-  const holding = { confined, asks, nests: process.getuid?.() !== 0 };
+  const holding = { confined, asks };
   const folder = join(parts.folder, preset.name, spec.task.id);
   const { home, credentials } = makeHome(folder, preset, homedir());
   const from = { outer: process.env, configured: configured.env };
@@ -54,8 +54,8 @@ export async function launchFor(
     loopback: [...(base.loopback ?? []), ...loopback],
     reads: [...(base.reads ?? []), ...reads, ...paths(configured.reads)],
     writes: [...(base.writes ?? []), home, ...credentials, ...paths(configured.writes)],
-    // Its own sandbox is on only where we want to be asked; it needs what ours would take away.
-    nested: preset.name === 'codex' && asks && holding.nests,
+    // Its own sandbox is on only where we want to be asked; it needs what ours would take away. Root's cannot nest.
+    nested: preset.name === 'codex' && asks && process.getuid?.() !== 0,
   };
   const args = [...preset.args, ...configured.args];
   const { argv, env: whole, cwd, dispose } = await boundary.sandbox.wrap([program, ...args], confinement);
