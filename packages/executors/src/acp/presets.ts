@@ -14,6 +14,8 @@ export interface Quirks {
    * nothing, and this turn is in `_meta`.
    */
   readonly usage: 'turn' | 'cumulative' | 'last' | 'meta';
+  /** It says what it cost. */
+  readonly cost?: boolean;
   /** The last words of a turn that ended well although its model failed: some only say so. */
   readonly failsInWords?: RegExp;
 }
@@ -165,7 +167,7 @@ const OPENCODE: Preset = {
   logins: [],
   install: 'npm install -g opencode-ai',
   login: 'run `opencode auth login`, or set the key of your provider',
-  quirks: { midTurn: 'folds', resumes: true, mcp: 'http', usage: 'last' },
+  quirks: { midTurn: 'folds', resumes: true, mcp: 'http', usage: 'last', cost: true },
 };
 
 export const PRESETS: readonly Preset[] = [CODEX, GEMINI, COPILOT, OPENCODE];
