@@ -86,7 +86,12 @@ function mail(backend: Backend): void {
     const task = await chat.spawn({
       steps: [
         spawn(child, { blocking: false }),
-        { call: 'list_directory', input: { path: '.' }, until: 'the child says 42', repeat: steer ? 2_000 : 3 },
+        {
+          call: 'list_directory',
+          input: { path: '.' },
+          until: 'the child says 42',
+          repeat: steer ? 2_000 : 3,
+        },
         // Whoever cannot take mail in time in the middle of a turn gets it after.
         { say: 'I rest.', until: 'the child says 42' },
         report('heard it at work'),

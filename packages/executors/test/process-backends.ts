@@ -1,6 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startModelServer, withModelScript, type ModelScript, type ModelServer } from '@reveille/model-server';
+import {
+  startModelServer,
+  withModelScript,
+  type ModelScript,
+  type ModelServer,
+} from '@reveille/model-server';
 import { acpExecutor, custom, type AcpOptions } from '@reveille/executors/acp';
 import { CLAUDE, bundledProgram, claudeExecutor, loadSdk } from '@reveille/executors/claude';
 import type { Executor } from '@reveille/core';

@@ -14,6 +14,8 @@ interface Rooms {
   readonly worlds: CallerWorlds;
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
+  /** Whose logins agents are given. */
+  readonly home: string;
 }
 
 /** How agents are run, by backend. What is installed is looked for again and again: what has just been can be used. */

@@ -39,7 +39,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const claims = stoppable(backend.dispatch);
   const workspaces = parts.workspaces?.(world);
   const engine: Engine = new Engine({
-    store: telling(backend.store, committed),
+    store: telling(parts.store?.(backend.store) ?? backend.store, committed),
     dispatch: claims.dispatch,
     clock,
     random: systemRandom(),

@@ -1,4 +1,4 @@
-import type { Agents, AskedApproval, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
+import type { Agents, AskedApproval, Clock, Exchange, Executors, Store, Workspaces } from '@reveille/core';
 import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
@@ -39,6 +39,8 @@ export interface Mount {
 
 /** What other rooms bring. Each is made once, when the daemon starts. */
 export interface Parts {
+  /** Whoever wants to see what is committed stands in between. */
+  readonly store?: (store: Store) => Store;
   /** Which agents there are. */
   readonly agents: (world: World) => Agents;
   /** How they are run, by backend. */

@@ -24,21 +24,23 @@ interface From {
   readonly log: Log;
   /** Where the daemon listens: agents reach it whatever else they may. */
   readonly url: string;
+  /** Whose agents and logins count; the home of this process unless told. */
+  readonly home?: string | undefined;
 }
 
 /** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
 export async function standardParts(from: From): Promise<Parts> {
-  const { config, place, log } = from;
+  const { config, place, log, home = homedir() } = from;
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
   const upkeep = new Upkeep();
-  const agents = new RepositoryAgents(trust);
+  const agents = new RepositoryAgents(trust, home);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
-    executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents }),
+    executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home }),
     mounts(world) {
       const worlds = worldsIn(world);
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });

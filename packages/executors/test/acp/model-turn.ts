@@ -1,15 +1,6 @@
 import { RequestError } from '@agentclientprotocol/sdk';
-import { Telling, save, type Said } from './session.ts';
+import { Telling, save, type Block, type Said } from './session.ts';
 import { ToolCalls } from './tool-calls.ts';
-
-interface Block {
-  readonly type: string;
-  readonly id?: string;
-  readonly name?: string;
-  readonly text?: string;
-  readonly thinking?: string;
-  readonly input?: Record<string, unknown>;
-}
 
 interface Answer {
   readonly content: readonly Block[];
@@ -37,8 +28,7 @@ export class ModelTurn extends Telling {
         if (text) await this.say(text);
       }
       if (answer.stop_reason === 'refusal') return this.#end('refusal');
-      if (answer.content.length > 0)
-        this.#hear({ role: 'assistant', content: answer.content as Said['content'] });
+      if (answer.content.length > 0) this.#hear({ role: 'assistant', content: answer.content });
       const calls = answer.content.filter(({ type }) => type === 'tool_use');
       if (calls.length > 0) await this.#do(calls, tools);
       if (this.session.cancel.signal.aborted) return this.#end('cancelled');
@@ -55,7 +45,7 @@ export class ModelTurn extends Telling {
   }
 
   async #do(calls: readonly Block[], tools: ToolCalls): Promise<void> {
-    const results: Readonly<Record<string, unknown>>[] = [];
+    const results: Block[] = [];
     for (const { id, name = '', input = {} } of calls) {
       await this.tool({ title: `reveille: ${name}`, kind: 'other', rawInput: input }, async () =>
         this.result(await tools.call(name, input, this.session.cancel.signal)),

@@ -5,10 +5,21 @@ import { methods, type AgentContext, type McpServer } from '@agentclientprotocol
 
 export type Step = { readonly do: string } & Readonly<Record<string, unknown>>;
 
+export interface Block {
+  readonly type: string;
+  readonly id?: string | undefined;
+  readonly name?: string;
+  readonly text?: string;
+  readonly thinking?: string;
+  readonly input?: Record<string, unknown>;
+  readonly tool_use_id?: string | undefined;
+  readonly content?: string;
+}
+
 /** What was said, as Anthropic's Messages have it. */
 export interface Said {
   readonly role: 'user' | 'assistant';
-  readonly content: string | readonly Readonly<Record<string, unknown>>[];
+  readonly content: string | readonly Block[];
 }
 
 /** What a session remembers, in a file of the agent's home, so that a later process can load it. */

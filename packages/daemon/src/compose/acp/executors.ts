@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Executor, StartSpec } from '@reveille/core';
 import { acpExecutor, pruneHomes, type Hands, type Wish } from '@reveille/executors/acp';
@@ -17,6 +16,8 @@ interface Rooms {
   readonly world: World;
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
+  /** Whose logins agents are given. */
+  readonly home: string;
 }
 
 /** Of our own tools nobody is asked: they decide for themselves. */
@@ -33,7 +34,7 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
     version: VERSION,
     has: (needs) =>
       needs.startsWith('.')
-        ? existsSync(join(homedir(), needs))
+        ? existsSync(join(rooms.home, needs))
         : (configured.env[needs] ?? process.env[needs] ?? '') !== '',
     ownTools: OWN_TOOLS,
     hands: (spec) => handsOf(rooms, spec),
@@ -72,7 +73,8 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
     launch: async (spec: StartSpec) => {
       // After a restart nobody has asked for this repository's agents yet.
       if (spec.task.repository !== null) await rooms.agents.know(spec.task.repository);
-      return launchFor(spec, backend, { boundary, folder, asks, readOnly: roleOf(rooms, spec).readOnly });
+      const { readOnly } = roleOf(rooms, spec);
+      return launchFor(spec, backend, { boundary, folder, asks, readOnly, person: rooms.home });
     },
     tools: ({ run, session, epoch }: StartSpec) => ({
       url: `${url}/mcp`,
