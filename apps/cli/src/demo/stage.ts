@@ -61,10 +61,10 @@ export async function setUp({ told, keep, happened, backend: agents = null }: Se
   try {
     const warnings: string[] = [];
     const warn = (warning: string): void => void warnings.push(warning);
-    const root = join(folder, 'orders-api');
-    await makeRepository(root);
     const opening = { folder, clock, probe, warn, undo };
     const connect = agents ? await openOn(agents, opening) : await openScripted(opening);
+    const root = join(folder, 'orders-api');
+    await makeRepository(root);
     const { orchestrator, owner, self, questions, stop } = await seat(connect, {
       clock,
       probe,
