@@ -44,7 +44,7 @@ export interface Parts {
   /** Which agents there are. */
   readonly agents: (world: World) => Agents;
   /** How they are run, by backend. */
-  readonly executors: (world: World) => Executors;
+  readonly executors: (world: World) => Executors & { readonly usual?: string };
   /** Where they work. Without it, tasks have no files. */
   readonly workspaces?: (world: World) => Workspaces;
   /** What is served beside the API: the place for `/mcp`. */

@@ -10,6 +10,7 @@ import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
 import { openBackends } from './backends.ts';
+import { findEndpoint } from './endpoint.ts';
 import { NavigationOnDemand } from './caller-navigation.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
@@ -35,12 +36,13 @@ export async function standardParts(from: From): Promise<Parts> {
   const boundary = await openBoundary(from, trust);
   const upkeep = new Upkeep();
   const agents = new RepositoryAgents(trust, home);
+  const endpoint = await findEndpoint(config, process.env);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
-    executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home }),
+    executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home, endpoint }),
     mounts(world) {
       const worlds = worldsIn(world);
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
