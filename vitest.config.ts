@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 // process.env or send signals see a process of their own.
 const ROOMS = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'scripts/test/*.test.mjs'];
 const SYSTEM = ['packages/*/test/**/*.system.test.ts', 'apps/*/test/**/*.system.test.ts'];
-const AGENTS = ['packages/*/test/**/*.agents.test.ts'];
+const AGENTS = ['packages/*/test/**/*.agents.test.ts', 'apps/*/test/**/*.agents.test.ts'];
 
 // A test of real processes meets the machine's bad moments; one that fails every time has found something.
 const RETRIES = process.env['CI'] ? 2 : 0;

@@ -26,6 +26,10 @@ export interface DaemonOptions {
   readonly configIn?: LoadedConfig['in'];
   readonly log: Log;
   readonly parts?: Parts;
+  /** Whose agents and logins count; the home of this process unless told. */
+  readonly home?: string;
+  /** Puts something round the usual parts: the demo measures there. */
+  readonly around?: (parts: Parts) => Parts;
 }
 
 export interface Daemon {
@@ -43,7 +47,7 @@ type Phase = 'running' | 'draining' | 'stopping';
 
 /** Runs until it is stopped. Whatever an earlier life left is taken up before anybody is answered. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { place, config, log, configIn } = options;
+  const { place, config, log, configIn, home, around = (parts) => parts } = options;
   const startedAt = Date.now();
   const identity = ownIdentity(place.identity);
   const credentials = new Credentials({ secret: identity.secret, person: personName() });
@@ -59,7 +63,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       world,
       identity,
       committed: (last) => feed.committed(last),
-      parts: options.parts ?? (await standardParts({ config, configIn, place, log, url })),
+      parts: around(options.parts ?? (await standardParts({ config, configIn, place, log, url, home }))),
     });
     undo.defer(() => composition.close());
     const { engine } = composition;

@@ -249,7 +249,7 @@ test('[DMN3.4] the published schema is the one in use', () => {
 });
 
 test('[DMN3.4] what nobody sets is what the engine has by itself', () => {
-  expect(loadConfig({}).config.engine).toEqual(DEFAULTS);
+  expect(loadConfig({}).config.engine).toEqual({ ...DEFAULTS, defaultBackend: null });
 });
 
 test('[DMN3.5] it is frozen, all the way down', () => {
@@ -289,9 +289,12 @@ test('[DMN3.6] hostile and damaged files are problems with a place', () => {
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   for (const empty of ['', '# nothing\n', '---\n']) {
     writeFileSync(userFile, empty);
-    expect(loadConfig({ userFile }).config.engine).toEqual(DEFAULTS);
+    expect(loadConfig({ userFile }).config.engine).toEqual({ ...DEFAULTS, defaultBackend: null });
   }
-  expect(loadConfig({ userFile: join(folder, 'missing.yaml') }).config.engine).toEqual(DEFAULTS);
+  expect(loadConfig({ userFile: join(folder, 'missing.yaml') }).config.engine).toEqual({
+    ...DEFAULTS,
+    defaultBackend: null,
+  });
 });
 
 test('[EXE1.74] a key where the name of its variable belongs is refused, and not said again', () => {

@@ -34,6 +34,8 @@ export class House implements AsyncDisposable {
       PATH: process.env['PATH'],
       HOME: outside,
       REVEILLE_HOME: home,
+      // Whatever the machine has installed.
+      REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted',
       NODE_COMPILE_CACHE: COMPILED,
       ...env,
     };

@@ -57,6 +57,7 @@ function working(backend: Backend): void {
     const told = stand.eventsOf(task).filter((event) => event.type === 'usage');
     expect(told[0]).toMatchObject({ tokens: 120 });
     expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
+    expect(told.every(({ usd }) => stand.backend.executor.capabilities!.cost || !usd)).toBe(true);
     const { run } = await stand.view(task);
     expect(run?.used.tokens).toBeGreaterThanOrEqual(120);
   });
@@ -80,11 +81,17 @@ function mail(backend: Backend): void {
   test('[EXE6.5] busy, it gets the end of its child in the middle of its turn, or right after it', async () => {
     await using stand = await Stand.open(backend);
     const chat = await stand.chat();
+    const { steer } = stand.backend.executor.capabilities!;
     const child = stand.backend.prompt({ steps: [{ hold: 'child', ...report('the child says 42') }] });
     const task = await chat.spawn({
       steps: [
         spawn(child, { blocking: false }),
-        { call: 'list_directory', input: { path: '.' }, until: 'the child says 42', repeat: 2_000 },
+        {
+          call: 'list_directory',
+          input: { path: '.' },
+          until: 'the child says 42',
+          repeat: steer ? 2_000 : 3,
+        },
         // Whoever cannot take mail in time in the middle of a turn gets it after.
         { say: 'I rest.', until: 'the child says 42' },
         report('heard it at work'),
@@ -167,7 +174,8 @@ function lifecycle(backend: Backend): void {
     await until(() => stand.backend.held('gate') === 1);
     const { run } = await stand.view(task);
     const [first] = stand.livesOf(task);
-    expect(first?.events[0]).toMatchObject({ type: 'started', resume: expect.any(String) });
+    const begun = first!.events.filter(({ type }) => type === 'started');
+    expect(begun.at(-1)).toMatchObject({ resume: expect.any(String) });
     await stand.kill();
     stand.backend.release('gate');
     expect((await stand.ended(task)).output).toBe('went on');
@@ -175,7 +183,8 @@ function lifecycle(backend: Backend): void {
     expect(second?.spec).toMatchObject({ run: run?.id, epoch: 2, resume: expect.any(String) });
     expect(stand.written).toEqual(['once.txt', 'twice.txt']);
     const seen = await resumed(stand, second!.spec.resume!, [run!.id, 'msg_never']);
-    expect(seen).toEqual({ [run!.id]: 'yes', msg_never: 'no' });
+    expect(seen[run!.id]).toBe('yes');
+    expect(backend.doubts ? ['no', 'unknown'] : ['no']).toContain(seen['msg_never']);
   });
 
   test('[EXE6.11] a stop leaves nothing of it: its last word is that it is gone', async () => {

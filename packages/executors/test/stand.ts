@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DEFAULTS,
@@ -28,6 +28,10 @@ import { OutputShelf } from '@reveille/tools';
 /** A backend as the contract takes it. */
 export interface Backend {
   readonly name: string;
+  /** It writes files with tools of its own: what it wrote is what it says it touched. */
+  readonly ownFiles?: boolean;
+  /** Of a message that its history does not show it cannot say that it never had it. */
+  readonly doubts?: boolean;
   /** Opened anew after the engine was killed; what it keeps, it keeps in the stand's folder. */
   open(stand: Stand): Promise<Opened>;
 }
@@ -76,8 +80,8 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
 export class Stand implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'reveille-stand-'));
   readonly lives: Life[] = [];
-  /** What its agents wrote, in order. */
-  readonly written: string[] = [];
+  /** What our tools wrote for its agents, in order. */
+  readonly #written: string[] = [];
   readonly clock = realClock;
   readonly #backend: Backend;
   readonly #settings: Partial<Settings>;
@@ -169,13 +173,20 @@ export class Stand implements AsyncDisposable {
     };
   }
 
+  /** What its agents wrote, in order. */
+  get written(): readonly string[] {
+    if (!this.#backend.ownFiles) return this.#written;
+    const all = this.lives.flatMap(({ events }) => events);
+    return all.flatMap((event) => (event.type === 'file_touched' ? [relative(this.files, event.path)] : []));
+  }
+
   worldOf(caller: Caller): CallerWorld {
     const { orchestrator, lost } = this.engine.exchange(caller);
     return {
       caller,
       orchestrator,
       grants: null,
-      workspace: folderWorkspace(this.files, (path) => this.written.push(path)),
+      workspace: folderWorkspace(this.files, (path) => this.#written.push(path)),
       repository: null,
       outputs: this.#shelf,
       agents: { list: () => [], suggest: () => [], backends: () => [this.#backend.name] },

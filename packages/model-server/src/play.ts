@@ -76,6 +76,7 @@ export class Player {
   }
 }
 
+const REFUSES = 'I cannot help with that.';
 const DONE = { say: 'Done.' } as const;
 
 /** How often a step is played that leaves no trace; null: it leaves one. */
@@ -106,7 +107,7 @@ class Walk {
       return;
     }
     // An empty answer leaves no trace in most conversations; where it does, it is no step.
-    if (text.trim() === '' && calls.length === 0) return;
+    if (calls.length === 0 && (text.trim() === '' || this.#isRefusal(text))) return;
     this.#settle();
     const mark = calls.map(({ id }) => MARK.exec(id)).find((found) => found !== null);
     if (mark)
@@ -117,10 +118,21 @@ class Walk {
       });
     const step = this.#skip(() => true);
     this.#turnOver = calls.length === 0;
-    if (!step) return;
+    if (!step || this.#isForeign(step, calls)) return;
     this.#now.done++;
     const times = step.repeat ?? (step.until === undefined ? 1 : 'forever');
     if (times !== 'forever' && this.#now.done >= times) this.#next();
+  }
+
+  /** A refusal is told by how often it was tried; some clients keep its words in the conversation, others do not. */
+  #isRefusal(text: string): boolean {
+    return this.#steps.some(({ fail, say = REFUSES }) => fail === 'refusal' && say.trim() === text.trim());
+  }
+
+  /** Words that an agent put into the model's mouth, as some do when they take a session up again. */
+  #isForeign(step: ParsedStep, calls: Heard['calls']): boolean {
+    const wants = step.call !== undefined || step.calls.length > 0;
+    return wants && calls.length === 0 && !step.cut && !this.#script.ignoreTools;
   }
 
   /** The step to play now; `tried` says how often one that leaves no trace was tried before. */
@@ -187,7 +199,7 @@ function answered(step: Partial<ParsedStep>, scene: Scene): Extract<Played, { ki
     ...(step.calls ?? []),
   ];
   const wanted = step.empty || refuses ? [] : named;
-  const said = step.empty ? '' : fill(step.say ?? (refuses ? 'I cannot help with that.' : ''));
+  const said = step.empty ? '' : fill(step.say ?? (refuses ? REFUSES : ''));
   const would = script.ignoreTools
     ? wanted.map(({ call, input }) => `\nI would call ${call} with ${JSON.stringify(input)}.`).join('')
     : '';

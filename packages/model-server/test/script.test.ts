@@ -41,6 +41,24 @@ describe('the place in a script', () => {
     expect(await talk.turn(next)).toEqual(['a →report', 'b']);
   });
 
+  test('[EXE9.1] words that an agent put into the model’s mouth are no step, nor is a refusal that is kept', async () => {
+    await using server = await startModelServer();
+    const script = { steps: [{ call: 'read_file' }, { fail: 'refusal' as const, times: 2 }, { say: 'three' }] };
+    const talk = new Conversation(server.url);
+    expect(await talk.turn(withModelScript('Go.', script), 'fine', 1)).toEqual(['→read_file']);
+    const none = { role: 'assistant', content: 'No response requested.' };
+    const begun = [talk.messages[0]!, none, user('Go on.')];
+    expect(blocksOf(await ask(server.url, begun))[0]?.name).toBe('read_file');
+    const refused = [{ role: 'assistant', content: 'I cannot help with that.' }, user('Why?')];
+    const said: unknown[] = [];
+    for (let count = 0; count < 3; count++) {
+      const kept = Array.from({ length: count }, () => refused).flat();
+      const answer = await ask(server.url, [...talk.messages, ...kept]);
+      said.push(blocksOf(answer)[0]?.text);
+    }
+    expect(said).toEqual(['I cannot help with that.', 'I cannot help with that.', 'three']);
+  });
+
   test('[EXE9.4] mail chooses a section by what it says, each time from its beginning', async () => {
     await using server = await startModelServer();
     const talk = new Conversation(server.url);

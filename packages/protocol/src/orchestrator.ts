@@ -104,6 +104,8 @@ export type ReportResult =
 export interface Backend {
   readonly name: string;
   readonly isDefault: boolean;
+  /** Of the default one: why it is that. */
+  readonly why?: string;
 }
 
 export type WorkerState = 'created' | 'running' | 'idle' | 'paused' | 'completed' | 'failed' | 'cancelled';

@@ -18,7 +18,7 @@ const agentList = command({
   about:
     'Nearest first: of this repository, of your home, built in. One of the repository counts once you trust it (reveille init). What they can be run on is known by the daemon, and said if one runs.',
   options: {},
-  json: '{ agents: [{ name, description, place, path, state, readOnly, model, backend }], problems, backends: [{ name, isDefault }] or null }',
+  json: '{ agents: [{ name, description, place, path, state, readOnly, model, backend }], problems, backends: [{ name, isDefault, why }] or null }',
   async run(call) {
     using agents = await agentsOf(call.io, await repositoryIfAny(call));
     const entries = agents.list();
@@ -46,9 +46,13 @@ const agentList = command({
 const markOf = ({ definition, state }: AgentEntry): string =>
   state === 'used' ? definition.place : `${definition.place}, ${state}`;
 
-/** As in `scripted (default), claude`. */
+/** As in `claude (default: Claude Code is installed), scripted`. */
 export const backendWords = (backends: readonly Backend[]): string =>
-  backends.map(({ name, isDefault }) => (isDefault ? `${name} (default)` : name)).join(', ') || 'none';
+  backends
+    .map(({ name, isDefault, why }) =>
+      isDefault ? `${name} (default${why === undefined ? '' : `: ${why}`})` : name,
+    )
+    .join(', ') || 'none';
 
 const brief = ({ definition, state }: AgentEntry) => {
   const { name, description, place, path, readOnly, model, backend } = definition;

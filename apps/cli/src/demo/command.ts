@@ -7,6 +7,7 @@ import { drawFrame } from './frame.ts';
 import { Interruption } from './interruption.ts';
 import { drawLine } from './lines.ts';
 import { look, type Ended, type Picture } from './picture.ts';
+import { DEMO_BACKENDS, type DemoBackend } from './demo-backends.ts';
 import type { Happening } from './probe.ts';
 import { Screen } from './screen.ts';
 import { setUp, type Stage } from './stage.ts';
@@ -22,6 +23,10 @@ and no network are needed. One of them fans out four subtasks, one of which fail
 you a question, which is answered for you. At the end the work of all is merged into one branch, in a repository
 made for the occasion. It takes about 20 seconds.
 
+With --backend the same plan is run by a real agent: the one you have installed, on a model that follows the script. Still
+no key, no account and no network are needed, and nothing of yours is used: no login, no key, no setting of it.
+
+  --backend NAME  claude, codex, gemini, copilot, opencode, or builtin
   --speed N   N times as fast (0.1 to 100)
   --keep      keep the repository and the database, and say where; otherwise they are deleted
   --json      every event as a line of JSON, then the summary
@@ -32,6 +37,7 @@ Ctrl-C ends it.
 `;
 
 interface Options {
+  readonly backend: DemoBackend | null;
   readonly speed: number;
   readonly keep: boolean;
   readonly json: boolean;
@@ -47,12 +53,13 @@ export async function demo(args: readonly string[]): Promise<number> {
   }
   const interruption = new Interruption();
   const view = viewFor(options);
-  const { keep, speed } = options;
+  const { keep, speed, backend } = options;
   let stage: Stage | undefined;
   try {
     stage = await setUp({
-      told: story(speed),
+      told: backend ? await storyOn(backend, speed) : story(speed),
       keep,
+      backend,
       happened: (happening, at) => view.happened(happening, at),
     });
     const picture = await watch(stage, view, interruption);
@@ -86,7 +93,23 @@ function parse(args: readonly string[]): Options | null {
   if (!(speed >= 0.1 && speed <= 100)) {
     throw new UsageError(`--speed takes a number from 0.1 to 100, not "${values.speed}".`, 'demo');
   }
-  return { speed, keep: values.keep, json: values.json };
+  return { speed, keep: values.keep, json: values.json, backend: backendNamed(values.backend) };
+}
+
+function backendNamed(name: string | undefined): DemoBackend | null {
+  if (name === undefined || name === 'scripted') return null;
+  const known = DEMO_BACKENDS.find((backend) => backend === name);
+  if (!known)
+    throw new UsageError(`--backend takes one of ${DEMO_BACKENDS.join(', ')}, not "${name}".`, 'demo');
+  return known;
+}
+
+async function storyOn(backend: DemoBackend, speed: number): Promise<ReturnType<typeof story>> {
+  const [{ modelStory }, { handsOf }] = await Promise.all([
+    import('./model-story.ts'),
+    import('./real-agents.ts'),
+  ]);
+  return modelStory(speed, handsOf(backend));
 }
 
 function readArgs(args: readonly string[]) {
@@ -94,6 +117,7 @@ function readArgs(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
+        backend: { type: 'string' },
         speed: { type: 'string', default: '1' },
         keep: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },

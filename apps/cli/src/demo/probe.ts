@@ -68,8 +68,7 @@ export class Probe {
 
   executor(executor: Executor): Executor {
     return {
-      steers: executor.steers,
-      reap: (identity) => executor.reap(identity),
+      ...executor,
       start: (spec) => {
         const { report } = spec;
         const agent = executor.start({

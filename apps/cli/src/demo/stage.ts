@@ -5,6 +5,7 @@ import { DEFAULTS, Engine, INTEGRATOR, type Clock } from '@reveille/core';
 import { scriptedExecutor } from '@reveille/executors';
 import {
   ReveilleError,
+  type Caller,
   type Message,
   type Orchestrator,
   type PlanId,
@@ -15,6 +16,7 @@ import { openSqlite, type Backend } from '@reveille/stores';
 import { Boundary, BOUNDARY_DEFAULTS } from '@reveille/worktrees';
 import { systemClock, systemRandom } from '@reveille/daemon/system';
 import { Probe, type Happening } from './probe.ts';
+import type { DemoBackend } from './demo-backends.ts';
 import { drawHistory, makeRepository } from './repository.ts';
 import type { Owner, story } from './story.ts';
 
@@ -40,13 +42,17 @@ interface SetUp {
   readonly told: ReturnType<typeof story>;
   readonly keep: boolean;
   readonly happened: (happening: Happening, at: number) => void;
+  /** Whose real agents play it; null: scripted ones. */
+  readonly backend?: DemoBackend | null;
 }
+
+type Connect = (caller: Caller) => Orchestrator;
 
 /**
  * The real engine on a real SQLite file and a real repository, in a folder of its own, with scripted agents in real
  * worktrees, and the plan under way.
  */
-export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
+export async function setUp({ told, keep, happened, backend: agents = null }: SetUp): Promise<Stage> {
   const clock = systemClock();
   const probe = new Probe(clock, happened);
   const folder = makeFolder();
@@ -55,17 +61,11 @@ export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
   try {
     const warnings: string[] = [];
     const warn = (warning: string): void => void warnings.push(warning);
-    const backend = await openSqlite({ path: join(folder, 'reveille.db'), clock });
-    undo.defer(() => backend.close());
+    const opening = { folder, clock, probe, warn, undo };
+    const connect = agents ? await openOn(agents, opening) : await openScripted(opening);
     const root = join(folder, 'orders-api');
     await makeRepository(root);
-    const boundary = await Boundary.open({ settings: SETTINGS, log: (message) => warn(message) });
-    undo.use(boundary);
-    const watched = { ...backend, store: probe.store(backend.store) };
-    const engine = compose({ backend: watched, boundary, clock, probe, warn });
-    await engine.start();
-    undo.defer(() => engine.stop());
-    const { orchestrator, owner, self, questions, stop } = await seat(engine, {
+    const { orchestrator, owner, self, questions, stop } = await seat(connect, {
       clock,
       probe,
       warn,
@@ -89,6 +89,35 @@ export async function setUp({ told, keep, happened }: SetUp): Promise<Stage> {
     await undo.disposeAsync();
     throw error;
   }
+}
+
+interface Opening {
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly probe: Probe;
+  readonly warn: (warning: string) => void;
+  readonly undo: AsyncDisposableStack;
+}
+
+/** The engine alone: scripted agents need nothing of a daemon. */
+async function openScripted({ folder, clock, probe, warn, undo }: Opening): Promise<Connect> {
+  const backend = await openSqlite({ path: join(folder, 'reveille.db'), clock });
+  undo.defer(() => backend.close());
+  const boundary = await Boundary.open({ settings: SETTINGS, log: (message) => warn(message) });
+  undo.use(boundary);
+  const watched = { ...backend, store: probe.store(backend.store) };
+  const engine = compose({ backend: watched, boundary, clock, probe, warn });
+  await engine.start();
+  undo.defer(() => engine.stop());
+  return (caller) => engine.as(caller);
+}
+
+/** Real agents reach their tools through a daemon, which most demos do without. */
+async function openOn(backend: DemoBackend, { folder, probe, warn, undo }: Opening): Promise<Connect> {
+  const { openRealAgents } = await import('./real-agents.ts');
+  const { connect, close } = await openRealAgents({ backend, folder, probe, warn });
+  undo.defer(close);
+  return connect;
 }
 
 /** No pool: nobody waits for the next demo. */
@@ -164,10 +193,10 @@ interface Seat {
 }
 
 /** The person who owns the plan: a session that is told how its tasks end, and answers a question after a while. */
-async function seat(engine: Engine, { clock, probe, warn, says }: Seat) {
-  const orchestrator = engine.as({ kind: 'person', name: 'you' });
+async function seat(connect: Connect, { clock, probe, warn, says }: Seat) {
+  const orchestrator = connect({ kind: 'person', name: 'you' });
   const { id: owner } = await orchestrator.openSession('chat', 'you');
-  const self = engine.as({ kind: 'session', session: owner });
+  const self = connect({ kind: 'session', session: owner });
   const questions = new Map<TaskId, string>();
   const timers = new Set<() => void>();
   const answer = ({ kind, task, request, text }: Message): void => {

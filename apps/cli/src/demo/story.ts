@@ -14,36 +14,52 @@ const edit = (path: string, content: string): Step => ({ do: 'edit', path, conte
 const report = (output: string): Step => ({ do: 'report', output });
 const proof = (name: string): Step => edit(`test/${name}.test.ts`, `// What is proven: ${name}.\n`);
 
+/** A task of the plan, and what its agent does. */
+export interface Chapter {
+  readonly id: string;
+  readonly agent: string;
+  readonly dependencies: string[];
+  readonly prompt: string;
+  readonly script: WrittenScript;
+}
+
 /**
  * A plan that a small team could have: rate limiting for an API. Nobody thinks in it: every agent follows a script.
  * What is real is everything else: the plan, its order, the subtasks, the failure, the question, the wake-ups.
  */
 export function story(speed: number): { plan: PlanInput; owner: Owner } {
-  const task = (
-    id: string,
-    agent: string,
-    dependencies: string[],
-    prompt: string,
-    script: WrittenScript,
-  ) => ({
-    id,
-    agent,
-    dependencies,
-    prompt: withScript(prompt, hasten(script, speed)),
-  });
-  const tasks = [
-    task('design', 'architect', [], 'Decide how requests to the orders API are limited.', DESIGN),
-    task('bucket', 'coder', ['design'], 'Write the token bucket.', BUCKET),
-    task('storage', 'coder', ['design'], 'Keep the buckets where all instances see them.', STORAGE),
-    task('middleware', 'coder', ['design'], 'Refuse requests over the limit.', MIDDLEWARE),
-    task('docs', 'product', ['design'], 'Describe the limits for the people who call the API.', DOCS),
-    task('tests', 'tester', ['bucket', 'storage', 'middleware'], 'Prove that the limits hold.', TESTS),
-    task('review', 'reviewer', ['tests', 'docs'], 'Review the change as a whole.', REVIEW),
-    task('release', 'product', ['review'], 'Write the release notes.', RELEASE),
-  ];
+  return tell(speed, ({ script, prompt, ...task }) => ({ ...task, prompt: withScript(prompt, script) }));
+}
+
+/** The story, with its tasks as `write` writes them down. */
+export function tell(
+  speed: number,
+  write: (chapter: Chapter) => PlanInput['tasks'][number],
+): { plan: PlanInput; owner: Owner } {
+  const tasks = CHAPTERS().map((chapter) => write({ ...chapter, script: hasten(chapter.script, speed) }));
   const plan = { name: 'Rate limiting for the orders API', verify: 'sh check.sh', tasks };
   return { plan, owner: { answer: 'refuse at once', afterMs: 1_600 / speed } };
 }
+
+const chapter = (
+  id: string,
+  agent: string,
+  dependencies: string[],
+  prompt: string,
+  script: WrittenScript,
+): Chapter => ({ id, agent, dependencies, prompt, script });
+
+/** A function, because it stands before what the agents do. */
+const CHAPTERS = (): Chapter[] => [
+  chapter('design', 'architect', [], 'Decide how requests to the orders API are limited.', DESIGN),
+  chapter('bucket', 'coder', ['design'], 'Write the token bucket.', BUCKET),
+  chapter('storage', 'coder', ['design'], 'Keep the buckets where all instances see them.', STORAGE),
+  chapter('middleware', 'coder', ['design'], 'Refuse requests over the limit.', MIDDLEWARE),
+  chapter('docs', 'product', ['design'], 'Describe the limits for the people who call the API.', DOCS),
+  chapter('tests', 'tester', ['bucket', 'storage', 'middleware'], 'Prove that the limits hold.', TESTS),
+  chapter('review', 'reviewer', ['tests', 'docs'], 'Review the change as a whole.', REVIEW),
+  chapter('release', 'product', ['review'], 'Write the release notes.', RELEASE),
+];
 
 const DESIGN: WrittenScript = {
   steps: [

@@ -12,7 +12,11 @@ export function backendOperations(
     async backends() {
       const usual = settings.defaultBackend;
       const names = executors.backends().toSorted((a, b) => Number(b === usual) - Number(a === usual));
-      return names.map((name) => ({ name, isDefault: name === usual }));
+      const why = executors.why?.();
+      return names.map((name) => {
+        const isDefault = name === usual;
+        return isDefault && why !== undefined ? { name, isDefault, why } : { name, isDefault };
+      });
     },
   };
 }

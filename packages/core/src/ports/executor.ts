@@ -118,4 +118,6 @@ export interface Executor {
 export interface Executors {
   backends(): readonly string[];
   get(backend: string): Executor | undefined;
+  /** Why the default one is that, for people; without it nobody says. */
+  why?(): string;
 }

@@ -1,27 +1,32 @@
 import { INTEGRATOR, type Executor, type Executors } from '@reveille/core';
 import { scriptedExecutor } from '@reveille/executors';
-import { sdkFile } from '@reveille/executors/claude';
 import type { Boundary } from '@reveille/worktrees';
-import { acpBackends, claudeBackend, isThere, sdkFolder } from './acp/backends.ts';
+import { acpBackends, claudeBackend } from './acp/backends.ts';
 import { acpExecutorOf, claudeExecutorOf } from './acp/executors.ts';
 import { builtinOf } from './builtin.ts';
 import type { CallerWorlds } from './caller-world.ts';
+import type { FoundEndpoint } from './endpoint.ts';
 import type { World } from './parts.ts';
 import type { RepositoryAgents } from './repository-agents.ts';
+import { installedHere, usualHere } from './installed.ts';
 
 interface Rooms {
   readonly world: World;
   readonly worlds: CallerWorlds;
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
+  /** Whose logins agents are given. */
+  readonly home: string;
+  /** Where our own agent finds a model; null: nowhere. */
+  readonly endpoint: FoundEndpoint | null;
 }
 
 /** How agents are run, by backend. What is installed is looked for again and again: what has just been can be used. */
-export function openBackends(rooms: Rooms): Executors {
+export function openBackends(rooms: Rooms): Executors & { readonly usual: string } {
   const { config, place, connect } = rooms.world;
   const acp = acpBackends(config);
-  const claude = claudeBackend(config, place.home);
-  const builtin = builtinOf(rooms);
+  const claude = claudeBackend(config, place.home, process.env['PATH'] ?? '');
+  const builtin = rooms.endpoint && builtinOf(rooms, rooms.endpoint.endpoint);
   const all = new Map<string, Executor>([
     ['scripted', scriptedOf(rooms)],
     [INTEGRATOR.backend, rooms.boundary.integrator(connect)],
@@ -29,16 +34,15 @@ export function openBackends(rooms: Rooms): Executors {
     ...(builtin ? ([['builtin', builtin]] as const) : []),
     ...acp.map((backend) => [backend.preset.name, acpExecutorOf(backend, rooms)] as const),
   ]);
-  const path = (): string => process.env['PATH'] ?? '';
-  const hasClaude = (): boolean =>
-    claude.configured.program !== null && sdkFile(sdkFolder(place.home)) !== null;
-  const installed = (): string[] => [
-    'scripted',
-    ...(builtin ? ['builtin'] : []),
-    ...(hasClaude() ? ['claude'] : []),
-    ...acp.filter((backend) => isThere(backend, config, path())).map(({ preset }) => preset.name),
-  ];
-  return { backends: believed(installed), get: (name) => all.get(name) };
+  const { endpoint } = rooms;
+  const look = { config, place, env: process.env, home: rooms.home, endpoint };
+  const usual = usualHere(look);
+  return {
+    backends: believed(() => installedHere(look)),
+    get: (name) => all.get(name),
+    usual: usual.name,
+    why: () => usual.why,
+  };
 }
 
 /** For how long it is believed which programs there are: every spawn asks, and a path is long. */

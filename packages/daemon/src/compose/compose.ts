@@ -1,4 +1,4 @@
-import { Engine, type Dispatch, type Store } from '@reveille/core';
+import { DEFAULTS, Engine, type Dispatch, type Store } from '@reveille/core';
 import { openSqlite } from '@reveille/stores';
 import type { Identity } from '../place/identity.ts';
 import type { Mount, Parts, World } from './parts.ts';
@@ -42,16 +42,18 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const backend = await openSqlite({ path: place.database, clock });
   const claims = stoppable(backend.dispatch);
   const workspaces = parts.workspaces?.(world);
+  const executors = parts.executors(world);
+  const defaultBackend = config.engine.defaultBackend ?? executors.usual ?? DEFAULTS.defaultBackend;
   const engine: Engine = new Engine({
-    store: telling(backend.store, committed),
+    store: telling(parts.store?.(backend.store) ?? backend.store, committed),
     dispatch: claims.dispatch,
     clock,
     random: systemRandom(),
-    executors: parts.executors(world),
+    executors,
     agents: parts.agents(world),
     ...(workspaces ? { workspaces } : {}),
     host: identity.host,
-    settings: config.engine,
+    settings: { ...config.engine, defaultBackend },
     log: (level, message, data) => log[level](message, data),
   });
   return {

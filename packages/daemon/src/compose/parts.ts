@@ -1,4 +1,4 @@
-import type { Agents, AskedApproval, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
+import type { Agents, AskedApproval, Clock, Exchange, Executors, Store, Workspaces } from '@reveille/core';
 import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
@@ -42,10 +42,12 @@ export interface Mount {
 
 /** What other rooms bring. Each is made once, when the daemon starts. */
 export interface Parts {
+  /** Whoever wants to see what is committed stands in between. */
+  readonly store?: (store: Store) => Store;
   /** Which agents there are. */
   readonly agents: (world: World) => Agents;
   /** How they are run, by backend. */
-  readonly executors: (world: World) => Executors;
+  readonly executors: (world: World) => Executors & { readonly usual?: string };
   /** Where they work. Without it, tasks have no files. */
   readonly workspaces?: (world: World) => Workspaces;
   /** What is served beside the API: the place for `/mcp`. */

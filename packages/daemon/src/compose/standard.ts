@@ -10,6 +10,7 @@ import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
 import { openBackends } from './backends.ts';
+import { findEndpoint } from './endpoint.ts';
 import { NavigationOnDemand } from './caller-navigation.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
@@ -25,22 +26,25 @@ interface From {
   readonly log: Log;
   /** Where the daemon listens: agents reach it whatever else they may. */
   readonly url: string;
+  /** Whose agents and logins count; the home of this process unless told. */
+  readonly home?: string | undefined;
 }
 
 /** The rooms as they are in production: worktrees with their boundary, the agents of every repository, MCP. */
 export async function standardParts(from: From): Promise<Parts> {
-  const { config, place, log } = from;
+  const { config, place, log, home = homedir() } = from;
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
   const upkeep = new Upkeep();
   const policies = new RepositoryPolicies({ config, configIn: from.configIn, trust, log });
-  const agents = new RepositoryAgents(trust, homedir(), policies);
+  const agents = new RepositoryAgents(trust, home, policies);
+  const endpoint = await findEndpoint(config, process.env);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
-    executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents }),
+    executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home, endpoint }),
     mounts(world) {
       const worlds = worldsIn(world);
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });

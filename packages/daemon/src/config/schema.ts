@@ -2,7 +2,7 @@ import { DEFAULTS, type Settings } from '@reveille/core';
 import { z } from 'zod';
 import { Approvals } from './approvals.ts';
 import { Acp, Backends, Prices } from './backends.ts';
-import { choice, count, group, ms, name, paths, switched, texts } from './kinds.ts';
+import { choice, count, group, maybe, ms, name, paths, switched, texts } from './kinds.ts';
 
 /**
  * Everything that can be set, with what holds if nobody sets it. The schema that editors complete from
@@ -12,7 +12,10 @@ const { depth, children, health, requests } = DEFAULTS;
 
 const Engine = group(
   {
-    defaultBackend: name(DEFAULTS.defaultBackend, 'The backend of an agent type that names none.'),
+    defaultBackend: maybe(
+      z.string().min(1).max(64),
+      'The backend of an agent type that names none; null: what is there when the daemon starts, see the manual.',
+    ),
     defaultAgent: name(DEFAULTS.defaultAgent, 'The agent of a task that names none.'),
     depth: group(
       {
@@ -233,7 +236,9 @@ export type Config = Frozen<z.output<typeof Config>>;
 
 /** What the engine is set by is what can be set: this fails to compile if one has a key that the other lacks. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
-const complete: Same<Config['engine'], Settings> = true;
+/** The one that the daemon finds if nobody sets it. */
+type Found = { readonly defaultBackend: string | null };
+const complete: Same<Config['engine'], Omit<Settings, 'defaultBackend'> & Found> = true;
 void complete;
 
 export function configJsonSchema(): Record<string, unknown> {

@@ -125,12 +125,18 @@ function understood(preset: Preset, announced: Announced): Answer {
   };
 }
 
-function loginOf(preset: Preset, { env, home }: DetectOptions): Detected['login'] {
+/** Found by looking: a key in the environment, or the file of a login. */
+export function loginOf(
+  preset: Preset,
+  { env, home }: Pick<DetectOptions, 'env' | 'home'>,
+): Detected['login'] {
   const keys = Object.entries(env).some(
     ([name, value]) => value && /KEY|TOKEN/.test(name) && preset.passes.some((pattern) => pattern.test(name)),
   );
   if (keys || preset.credentials.some((path) => existsSync(join(home, path)))) return 'yes';
-  return preset.credentials.length === 0 && preset.passes.length === 0 ? 'unknown' : 'no';
+  // On a Mac Claude Code keeps it where only it can look.
+  const hidden = preset.name === 'claude' && process.platform === 'darwin';
+  return hidden || (preset.credentials.length === 0 && preset.passes.length === 0) ? 'unknown' : 'no';
 }
 
 async function readKnown(file: string, key: string): Promise<(Answer & { program: string }) | null> {

@@ -1,7 +1,8 @@
-import type { Executor } from '@reveille/core';
+import type { Capabilities, Executor } from '@reveille/core';
 import { AcpAgent } from './agent.ts';
 import { Ledger } from './ledger.ts';
 import type { AcpOptions } from './options.ts';
+import type { Quirks } from './presets.ts';
 
 /** Any agent that speaks the Agent Client Protocol. */
 export function acpExecutor(options: AcpOptions): Executor {
@@ -10,7 +11,20 @@ export function acpExecutor(options: AcpOptions): Executor {
   return {
     // Only what an agent announces counts; of an unknown one it is not known before it is asked.
     steers: midTurn === 'steers' || midTurn === 'unknown',
+    capabilities: capabilitiesOf(options.preset.quirks),
     start: (spec) => new AcpAgent(spec, options, ledger),
     reap: (identity) => ledger.reap(identity),
+  };
+}
+
+/** Of an agent of which nothing is known nothing is promised but what its protocol obliges it to. */
+function capabilitiesOf({ midTurn, resumes, usage, cost = false }: Quirks): Capabilities {
+  const known = midTurn !== 'unknown';
+  return {
+    steer: midTurn === 'steers',
+    resume: known && resumes,
+    approve: known,
+    usage: known && usage !== 'last',
+    cost,
   };
 }

@@ -1,4 +1,4 @@
-export { detect, type DetectOptions, type Detected } from './detect.ts';
+export { detect, loginOf, type DetectOptions, type Detected } from './detect.ts';
 export { acpExecutor } from './executor.ts';
 export type { AcpOptions, AgentPermits, ToolAccess, Waits } from './options.ts';
 export type { Hands } from './doors.ts';

@@ -16,6 +16,8 @@ export interface Quirks {
   readonly usage: 'turn' | 'cumulative' | 'last' | 'meta';
   /** A turn that is cancelled is gone from its history, with what it was told in it. */
   readonly forgetsCancelled?: boolean;
+  /** It says what it cost. */
+  readonly cost?: boolean;
   /** The last words of a turn that ended well although its model failed: some only say so. */
   readonly failsInWords?: RegExp;
 }
@@ -166,7 +168,7 @@ const OPENCODE: Preset = {
   logins: [],
   install: 'npm install -g opencode-ai',
   login: 'run `opencode auth login`, or set the key of your provider',
-  quirks: { midTurn: 'folds', resumes: true, mcp: 'http', usage: 'last' },
+  quirks: { midTurn: 'folds', resumes: true, mcp: 'http', usage: 'last', cost: true },
 };
 
 export const PRESETS: readonly Preset[] = [CODEX, GEMINI, COPILOT, OPENCODE];

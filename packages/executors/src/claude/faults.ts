@@ -56,10 +56,12 @@ export const hangs = (ms: number, words: string): Fault => ({
 });
 
 function classOf(
-  { api_error_status: status }: ClaudeMessage,
+  { api_error_status: status, stop_reason: stopped }: ClaudeMessage,
   named: string | null,
   said: string,
 ): ErrorClass {
+  // Its own words for it are those of a request that was wrong.
+  if (stopped === 'refusal') return 'refusal';
   const known = named === null ? undefined : CLASSES[named];
   if (known) return known;
   if (status === 401 || status === 403) return 'auth';

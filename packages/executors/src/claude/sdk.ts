@@ -51,6 +51,7 @@ export interface ClaudeMessage {
   readonly error?: string;
   readonly message?: { readonly id?: string; readonly content?: readonly Block[] | string };
   readonly is_error?: boolean;
+  readonly stop_reason?: string | null;
   readonly api_error_status?: number | null;
   readonly result?: string;
   readonly errors?: readonly string[];

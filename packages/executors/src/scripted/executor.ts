@@ -47,6 +47,13 @@ export function scriptedExecutor(options: ScriptedOptions): ScriptedExecutor {
   const scriptOf = (spec: StartSpec): Script => promptScript(spec) ?? table.get(spec.agent.name) ?? otherwise;
   return {
     steers,
+    capabilities: {
+      steer: steers,
+      resume: options.history === 'keeps',
+      approve: false,
+      usage: true,
+      cost: true,
+    },
     world,
     start: (spec) => start(options, world, spec, scriptOf(spec)),
     async reap(identity) {

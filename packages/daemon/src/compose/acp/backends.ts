@@ -1,5 +1,5 @@
 import { PRESETS, custom, findProgram, type Preset } from '@reveille/executors/acp';
-import { CLAUDE, bundledProgram } from '@reveille/executors/claude';
+import { CLAUDE, bundledProgram, sdkFile } from '@reveille/executors/claude';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 
@@ -35,11 +35,15 @@ export function acpBackends({ acp }: Config): readonly AcpBackend[] {
 export const sdkFolder = (home: string): string => join(home, 'sdk');
 
 /** Claude Code: the person's own, or the one that came with its SDK. */
-export function claudeBackend({ backends: { claude } }: Config, home: string): AcpBackend {
-  const bundled = claude.program ?? findProgram(CLAUDE.programs, process.env['PATH'] ?? '');
-  const program = bundled ?? bundledProgram(sdkFolder(home));
+export function claudeBackend({ backends: { claude } }: Config, home: string, path: string): AcpBackend {
+  const own = claude.program ?? findProgram(CLAUDE.programs, path);
+  const program = own ?? bundledProgram(sdkFolder(home));
   return { preset: CLAUDE, configured: { ...claude, program } };
 }
+
+/** Claude Code needs its SDK beside it. */
+export const hasClaude = ({ configured }: AcpBackend, home: string): boolean =>
+  configured.program !== null && sdkFile(sdkFolder(home)) !== null;
 
 /** Whether its program is there. A custom one was configured on purpose: that it is missing is told when it is used. */
 export function isThere({ preset, configured }: AcpBackend, { acp }: Config, path: string): boolean {

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { mayAsk, policyNow, type Executor, type StartSpec } from '@reveille/core';
 import { acpExecutor, pruneHomes, type AgentAction, type Hands, type Wish } from '@reveille/executors/acp';
@@ -20,6 +19,8 @@ interface Rooms {
   readonly world: World;
   readonly boundary: Boundary;
   readonly agents: RepositoryAgents;
+  /** Whose logins agents are given. */
+  readonly home: string;
 }
 
 /** Of our own tools nobody is asked: they decide for themselves. */
@@ -36,7 +37,7 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
     version: VERSION,
     has: (needs) =>
       needs.startsWith('.')
-        ? existsSync(join(homedir(), needs))
+        ? existsSync(join(rooms.home, needs))
         : (configured.env[needs] ?? process.env[needs] ?? '') !== '',
     ownTools: OWN_TOOLS,
     priceOf: (model) => priceOf(model, world.config.prices),
@@ -78,7 +79,7 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
       const { readOnly } = roleOf(rooms, spec);
       // One that would not ask by itself cannot be held to a policy that wants to be asked.
       const mustAsk = asks || mayAsk(policyNow({ agents: rooms.agents }, spec.task));
-      return launchFor(spec, backend, { boundary, folder, asks: mustAsk, readOnly });
+      return launchFor(spec, backend, { boundary, folder, asks: mustAsk, readOnly, person: rooms.home });
     },
     tools: ({ run, session, epoch }: StartSpec) => ({
       url: `${url}/mcp`,

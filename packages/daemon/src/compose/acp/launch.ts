@@ -22,6 +22,8 @@ export interface LaunchParts {
   readonly folder: string;
   /** Whether everything an agent wants leave for is to be asked. */
   readonly asks: boolean;
+  /** The home whose logins agents are given. */
+  readonly person: string;
 }
 
 /** How an agent of this backend is started for a run: in our sandbox, with its own home, keys and way to its model. */
@@ -38,7 +40,7 @@ export async function launchFor(
   const confined = boundary.sandbox.kind !== 'none';
   const holding = { confined, asks };
   const folder = join(parts.folder, preset.name, spec.task.id);
-  const { home, credentials } = makeHome(folder, preset, homedir());
+  const { home, credentials } = makeHome(folder, preset, parts.person);
   const from = { outer: process.env, configured: configured.env };
   const env = {
     ...environmentFor(preset, holding, from),

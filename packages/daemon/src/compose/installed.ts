@@ -1,0 +1,51 @@
+import { loginOf } from '@reveille/executors/acp';
+import { CLAUDE } from '@reveille/executors/claude';
+import type { Config } from '../config/schema.ts';
+import type { Place } from '../place/folder.ts';
+import { acpBackends, claudeBackend, hasClaude, isThere } from './acp/backends.ts';
+import { findEndpoint, type FoundEndpoint } from './endpoint.ts';
+import { usualBackend, type UsualBackend } from './usual-backend.ts';
+
+interface Look {
+  readonly config: Config;
+  readonly place: Place;
+  readonly env: NodeJS.ProcessEnv;
+  /** Whose logins count. */
+  readonly home: string;
+  /** Where our own agent finds a model; null: nowhere. */
+  readonly endpoint: FoundEndpoint | null;
+}
+
+/** The backends that are there, by looking for files alone. */
+export function installedHere({ config, place, env, endpoint }: Look): string[] {
+  const path = env['PATH'] ?? '';
+  const acp = acpBackends(config).filter((backend) => isThere(backend, config, path));
+  return [
+    'scripted',
+    ...(endpoint ? ['builtin'] : []),
+    ...(hasClaude(claudeBackend(config, place.home, path), place.home) ? ['claude'] : []),
+    ...acp.map(({ preset }) => preset.name),
+  ];
+}
+
+/** The one of agents that name none, and why. */
+export function usualHere(look: Look): UsualBackend {
+  const { config, env, home, endpoint } = look;
+  return usualBackend({
+    configured: config.engine.defaultBackend,
+    installed: installedHere(look),
+    agents: [CLAUDE, ...acpBackends(config).map(({ preset }) => preset)],
+    endpoint,
+    login: (preset) => loginOf(preset, { env, home }),
+  });
+}
+
+/** What a daemon that were started now would have, for whoever asks while none runs. */
+export async function backendsIfStarted(look: Omit<Look, 'endpoint'>) {
+  const endpoint = await findEndpoint(look.config, look.env);
+  const { name: usual, why } = usualHere({ ...look, endpoint });
+  const names = installedHere({ ...look, endpoint }).toSorted(
+    (a, b) => Number(b === usual) - Number(a === usual),
+  );
+  return names.map((name) => (name === usual ? { name, isDefault: true, why } : { name, isDefault: false }));
+}
