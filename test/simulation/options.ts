@@ -87,6 +87,8 @@ export interface SimOptions {
   readonly settings: Settings;
   /** Whether the tasks work on a repository. */
   readonly files: boolean;
+  /** Whether each host keeps its own record of the agents it started. One that owns its rows may do without. */
+  readonly reaps: boolean;
 }
 
 export function expand(seed: number): SimOptions {
@@ -97,9 +99,10 @@ export function expand(seed: number): SimOptions {
   // Drawn apart, so that a seed without files is what it was before there were any.
   const apart = new Chance(seed, 3);
   const files = apart.hit(0.4);
+  const hosts = shared && chance.hit(0.8) ? 2 : 1;
   return {
     seed,
-    hosts: shared && chance.hit(0.8) ? 2 : 1,
+    hosts,
     shared,
     faults: new Set([
       ...FAULTS.filter(() => chance.hit(faultRate)),
@@ -120,6 +123,7 @@ export function expand(seed: number): SimOptions {
     steers: chance.hit(0.5),
     settings: settings(chance),
     files,
+    reaps: hosts > 1 || new Chance(seed, 4).hit(0.3),
   };
 }
 

@@ -91,25 +91,12 @@ export class Process implements Agent {
     }
   }
 
-  /** Whether its host may have been unable to stop it before another took over. */
+  /** Whether its host may have been unable to stop it before another took over. On one host there is no excuse. */
   #excused(taker: Life): boolean {
     const { host } = this.born;
-    if (host === taker.host) return this.born.dead && this.#wasElsewhere();
     return (
       host !== taker.host &&
       (this.born.dead || this.born.stalled || this.world.timeline.now - host.stalledAt < 60_000)
-    );
-  }
-
-  /** Another host went on with the run since, and has forgotten it: it is for the machine's governor to end it. */
-  #wasElsewhere(): boolean {
-    const { run, epoch } = this.spec;
-    return this.world.auditor.ledger.facts.some(
-      ({ type, run: id, data }) =>
-        type === 'run.held' &&
-        id === run &&
-        Number(data?.['epoch']) > epoch &&
-        data?.['host'] !== this.born.host.name,
     );
   }
 

@@ -46,24 +46,21 @@ export class Host {
   started(life: Life): void {
     this.#world.say(life, 'is up');
     this.#world.auditor.lives++;
-    life.after(this.#world.chance.int(0, 3_000), () => this.govern(life));
+    life.after(this.#world.chance.int(0, 3_000), () => this.#lookForOrphans(life));
     this.#world.onUp(life);
   }
 
-  /**
-   * LIM2, the machine's own part: what an earlier life left, and nobody has on record here any more because another
-   * host went on with it, is ended.
-   */
-  govern(life: Life): void {
+  /** LIM2: what an earlier life left is gone or, where the host keeps no record of its own, on record in the rows. */
+  #lookForOrphans(life: Life): void {
     if (this.life !== life || life.dead) return;
-    for (const process of this.processes.values()) {
-      const run = this.#world.auditor.ledger.rows.run.get(process.spec.run);
-      const known = run?.host === this.name && run.identity === process.identity;
-      // Where others may claim what this host held, one of them may have dropped the lease of a run that has ended.
-      const onRecord = known && (run.state === 'open' || this.#world.hosts.length === 1);
-      if (process.born !== life && !onRecord) process.vanish('an orphan of an earlier life');
+    const { options, auditor } = this.#world;
+    for (const { born, identity } of this.processes.values()) {
+      if (born === life) continue;
+      const known =
+        !options.reaps && [...auditor.ledger.rows.run.values()].some((run) => run.identity === identity);
+      this.#world.check(known, 'processes', () => `${identity} of an earlier life is left on ${this.name}`);
     }
-    if (this.processes.size > 0) life.after(3_000, () => this.govern(life));
+    if (this.processes.size > 0) life.after(3_000, () => this.#lookForOrphans(life));
   }
 
   /** The life that takes calls, if there is one. */

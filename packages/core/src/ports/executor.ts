@@ -118,4 +118,10 @@ export interface Executor {
 export interface Executors {
   backends(): readonly string[];
   get(backend: string): Executor | undefined;
+  /**
+   * Ends whatever earlier lives of this host left running, whether or not anybody still has it on record: another host may
+   * have gone on with the task since, and forgotten it. Resolves when nothing of it lives. Without it, what is on record
+   * in the rows is all that is found; that is enough where no other host has a part in them.
+   */
+  reapAll?(): Promise<void>;
 }

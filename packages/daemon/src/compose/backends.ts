@@ -3,7 +3,7 @@ import { scriptedExecutor } from '@reveille/executors';
 import { sdkFile } from '@reveille/executors/claude';
 import type { Boundary } from '@reveille/worktrees';
 import { acpBackends, claudeBackend, isThere, sdkFolder } from './acp/backends.ts';
-import { acpExecutorOf, claudeExecutorOf } from './acp/executors.ts';
+import { acpExecutorOf, claudeExecutorOf, reapAgents } from './acp/executors.ts';
 import { builtinOf } from './builtin.ts';
 import type { CallerWorlds } from './caller-world.ts';
 import type { World } from './parts.ts';
@@ -38,7 +38,11 @@ export function openBackends(rooms: Rooms): Executors {
     ...(hasClaude() ? ['claude'] : []),
     ...acp.filter((backend) => isThere(backend, config, path())).map(({ preset }) => preset.name),
   ];
-  return { backends: believed(installed), get: (name) => all.get(name) };
+  return {
+    backends: believed(installed),
+    get: (name) => all.get(name),
+    reapAll: () => reapAgents(rooms.world),
+  };
 }
 
 /** For how long it is believed which programs there are: every spawn asks, and a path is long. */
