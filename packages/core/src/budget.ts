@@ -38,11 +38,21 @@ function exceeded(node: Budget, more: Partial<Amounts>): string | null {
   return null;
 }
 
-/** Draws on a node and everything above it, or on none of them. */
+/** The first limit that has been overrun, or null. */
+function overrun(node: Budget): string | null {
+  for (const key of KEYS) {
+    const limit = node.limits[key];
+    if (limit !== undefined && node.used[key] > limit)
+      return `${key} of ${node.id}: ${node.used[key]} of ${limit} used`;
+  }
+  return null;
+}
+
+/** Draws on a node and everything above it, or on none of them. Who is past a limit begins nothing more. */
 export async function draw(tx: Tx, id: string | null, amounts: Partial<Amounts>): Promise<string | null> {
   const nodes = await chain(tx, id);
   for (const node of nodes) {
-    const why = exceeded(node, amounts);
+    const why = overrun(node) ?? exceeded(node, amounts);
     if (why) return why;
   }
   for (const node of nodes) tx.put('budget', { ...node, used: plus(node.used, amounts) });
@@ -81,11 +91,7 @@ export async function spend(
     const { [key]: _released, ...reserved } = node.reserved;
     const next = { ...node, used: plus(node.used, amounts), reserved };
     tx.put('budget', next);
-    for (const name of KEYS) {
-      const limit = next.limits[name];
-      if (limit !== undefined && next.used[name] > limit)
-        over ??= `${name} of ${node.id}: ${next.used[name]} of ${limit} used`;
-    }
+    over ??= overrun(next);
   }
   return over;
 }
