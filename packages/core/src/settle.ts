@@ -4,6 +4,7 @@ import {
   type Run,
   type RunEnd,
   type Session,
+  type SessionId,
   type Task,
   type TaskState,
 } from '@reveille/protocol';
@@ -11,7 +12,7 @@ import { release } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { blockDependents, releaseDependents } from './graph.ts';
 import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts';
-import { closeRequests, openRequest } from './requests.ts';
+import { closeRequests, openRequest, openRequests, passOn } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
 import { moveTask } from './task-table.ts';
@@ -138,7 +139,7 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
   const handUp = context.settings.orphans === 'hand_up' && parent.state !== 'cancelled';
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
     if (isTerminal(child.state)) continue;
-    if (handUp) await handTo(tx, child, parent.owner);
+    if (handUp) await handTo(tx, context, child, parent.owner);
     else
       await cancelTree(tx, context, child, {
         by: 'reveille',
@@ -147,7 +148,7 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
   }
 }
 
-async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> {
+async function handTo(tx: Tx, context: Context, child: Task, owner: Task['owner']): Promise<void> {
   const last = await tx.need('session', child.owner);
   tx.put('session', { ...last, childrenOpen: last.childrenOpen - 1 });
   const next = await tx.need('session', owner);
@@ -155,6 +156,15 @@ async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> 
   tx.put('session', { ...next, childrenTotal: childrenTotal + 1, childrenOpen: childrenOpen + 1 });
   tx.put('session', { ...(await tx.need('session', child.session)), parent: owner });
   tx.put('task', { ...child, owner, key: null });
+  await leaveRequests(tx, context, child, last.id);
+}
+
+/** What a task, or one below it, asked somebody who has ended goes at once to the next who can answer (INB2). */
+export async function leaveRequests(tx: Tx, context: Context, task: Task, ended: SessionId): Promise<void> {
+  for (const request of await openRequests(tx, task))
+    if (request.with === ended) await passOn(tx, context, request);
+  for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] }))
+    await leaveRequests(tx, context, child, ended);
 }
 
 /**
