@@ -2,7 +2,8 @@ import { Engine, type Clock, type Executor } from '@reveille/core';
 import type { SessionId } from '@reveille/protocol';
 import { Disk } from './disk.ts';
 import { Process } from './process.ts';
-import type { Host, World } from './world.ts';
+import type { Host } from './host.ts';
+import type { World } from './world.ts';
 
 /** The wall clock of a world starts here; it is a date like any other. */
 const EPOCH = 1_700_000_000_000;
