@@ -335,9 +335,14 @@ export async function fault(
  * The agent of a run that has ended is gone: its task needs no host any more, unless it is to be tried again. What it
  * said it used while it was being stopped was used all the same.
  */
-export async function letGo(tx: Tx, id: RunId, usage: Parameters<typeof spendUsage>[3] = []): Promise<void> {
-  const run = await tx.need('run', id);
-  if (run.state === 'open' || run.identity === null) return;
+export async function letGo(
+  tx: Tx,
+  gone: { readonly id: RunId; readonly identity: string },
+  usage: Parameters<typeof spendUsage>[3] = [],
+): Promise<void> {
+  const run = await tx.need('run', gone.id);
+  // Somebody else may have gone on with the run, and ended it: then that one's agent is on record, and may live.
+  if (run.state === 'open' || run.identity !== gone.identity) return;
   const task = await tx.need('task', run.task);
   await spendUsage(tx, task, { ...run, host: null, identity: null }, usage);
   if (task.state === 'ready') offerTask(tx, task, { release: true });

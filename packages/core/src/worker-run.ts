@@ -385,7 +385,7 @@ export class WorkerRun implements Taker {
     await this.#checkout.leave(this.#held);
     if (this.#phase !== 'leaving') return;
     const { id, identity } = this.#held ?? {};
-    if (id && identity) await decide(this.#context, (tx) => letGo(tx, id, this.line.usage));
+    if (id && identity) await decide(this.#context, (tx) => letGo(tx, { id, identity }, this.line.usage));
     this.#finish();
   }
 
