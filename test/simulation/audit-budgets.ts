@@ -14,6 +14,7 @@ export class BudgetAudit {
   readonly #past = new Map<string, number>();
   readonly #openedAt = new Map<string, number>();
   readonly #turnAt = new Map<string, number>();
+  readonly #turnEpoch = new Map<string, number>();
   /** Per node: when the first run under it began. */
   readonly #firstAt = new Map<string, number>();
 
@@ -90,10 +91,12 @@ export class BudgetAudit {
       this.#openedAt.set(after.id, now);
       for (const { id } of ledger.budgets(budget)) if (!this.#firstAt.has(id)) this.#firstAt.set(id, now);
     }
+    // A turn that died ends on record when the run goes on, however long that takes.
     const ended = before?.turn && before.turn.number !== after.turn?.number;
-    if (ended) this.#wallTime(after, budget);
+    if (ended && before.epoch === this.#turnEpoch.get(after.id)) this.#wallTime(after, budget);
     if (after.turn && before?.turn?.number !== after.turn.number) {
       this.#turnAt.set(after.id, now);
+      this.#turnEpoch.set(after.id, after.epoch);
       this.#roomUnder(budget, `turn ${after.turn.number} of ${after.id} opened`);
     }
     if (after.state !== 'ended' || before?.state === 'ended') return;

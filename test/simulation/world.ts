@@ -152,6 +152,9 @@ export class World {
 
   onDurable(change: Change, outcome: Outcome, life: Life): void {
     const { facts } = this.auditor.durable(change, outcome, life.host.name);
+    for (const task of change.drops) this.say(life, `  drops the lease of ${task}`);
+    for (const { task, rank, delayMs } of change.offers)
+      this.say(life, `  offers ${task} (rank ${rank}, in ${delayMs} ms)`);
     for (const fact of facts) {
       if (fact.type === 'run.ended' && fact.run) this.#ended(fact.run);
       if (fact.type === 'task.failed') this.onFailed(fact.task as TaskId);
