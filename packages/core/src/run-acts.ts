@@ -135,7 +135,8 @@ function newRun(
 async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
   const identity = leftAlive(context, run);
   const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null, identity };
-  const quiet = run.turn === null && (await queuedMessages(tx, run.session)).length === 0;
+  // What is paused has nothing to say to it either, whatever waits: a turn that died is closed when it goes on.
+  const quiet = run.paused || (run.turn === null && (await queuedMessages(tx, run.session)).length === 0);
   const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;
   // What an earlier life left must end first, and only a run that is held has somebody to end it.
   if (waits && next.identity === null) {
