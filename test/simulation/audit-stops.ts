@@ -9,6 +9,7 @@ export function auditStops(auditor: Auditor, change: Durable): void {
     if (!is(delta, 'run')) continue;
     const { before, after } = delta;
     if (!before) auditBegun(auditor, change, after);
+    else if (before.epoch !== after.epoch) auditHeld(auditor, after);
     if (after.turn && before?.turn?.number !== after.turn.number) auditTurn(auditor, after);
   }
 }
@@ -35,6 +36,17 @@ function auditBegun(auditor: Auditor, change: Durable, run: Run): void {
     !rests || task?.byHand === true,
     'paused',
     `${run.id} of ${run.task} began, and its plan is ${plan?.state}`,
+  );
+}
+
+/** Whoever goes on with a run that is paused starts no agent; it may have to end one, or the run. */
+function auditHeld(auditor: Auditor, run: Run): void {
+  const ends = auditor.ledger.rows.task.get(run.task)?.cancelling;
+  const starts = run.host !== null && run.identity === null && !ends;
+  auditor.check(
+    !run.paused || !starts || run.state === 'ended',
+    'paused',
+    `${run.id} is held by ${run.host} to go on, and it is paused`,
   );
 }
 

@@ -64,6 +64,14 @@ export const BUGS_OF_STEERING: readonly PlantedBug[] = [
     why: 'a worker that is paused in its turn still spawns until it is stopped',
   },
   {
+    name: 'started-while-paused',
+    invariant: 'paused',
+    file: core('run-acts.ts'),
+    find: `const quiet = run.paused || (`,
+    replace: `const quiet = (`,
+    why: 'a host that starts again starts the agents of paused workers too',
+  },
+  {
     name: 'turn-while-paused',
     invariant: 'paused',
     file: core('run-acts.ts'),
