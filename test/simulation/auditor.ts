@@ -1,6 +1,9 @@
 import type { Change, Outcome, Settings } from '@reveille/core';
-import type { Amounts, Budget, Request } from '@reveille/protocol';
+import type { Request } from '@reveille/protocol';
+import { BudgetAudit } from './audit-budgets.ts';
 import { auditMail } from './audit-mail.ts';
+import { auditRequests } from './audit-requests.ts';
+import { auditStops } from './audit-stops.ts';
 import { auditTasks } from './audit-tasks.ts';
 import { Fold } from './fold.ts';
 import { Ledger, is, type Delta, type Durable } from './ledger.ts';
@@ -17,7 +20,12 @@ export const INVARIANTS = {
   fold: 'the state is the fold of the events, whose numbers have no gaps',
   processes: 'no agent process lives that no open, held run owns',
   'cancelled trees': 'a cancelled tree spawns nothing more, and all of it ends',
-  budgets: 'no budget is exceeded; what is reserved is given back once; usage is recorded once',
+  paused: 'what is paused opens no turn and spawns nothing; of a paused plan nothing is started',
+  budgets:
+    'no budget is exceeded but by what was used without asking; what is reserved is given back once; usage is recorded once',
+  families: 'a child has no more than its parent: what it uses or sets aside counts all the way up',
+  'one answer': 'a request is answered once; what comes late or second is refused and changes nothing',
+  holders: 'an open request is always with somebody who can see it',
   limits: 'depth, children and slots are never exceeded',
   transitions: 'every transition is in the table; the end of a run never changes',
   'plan status': 'the status of a plan follows from its tasks',
@@ -35,6 +43,10 @@ export interface AuditorHooks {
   readonly mono: () => number;
   /** A host is at its first sweep, where the wall clock has to do for what was before it. */
   readonly starting: () => boolean;
+  /** What the agents of a run said they used without having set it aside before. */
+  readonly unreserved: (run: string) => { readonly tokens: number; readonly usd: number };
+  /** Nothing has happened yet that could hold anybody up, or turn a clock. */
+  readonly calm: () => boolean;
 }
 
 /** Looks at every change that is on disk, at the moment it is, and at nothing inside the engine. */
@@ -48,12 +60,25 @@ export class Auditor {
   /** Bumped whenever a host begins a new life: only then may the wall clock count for a request's age. */
   lives = 0;
   readonly #hooks: AuditorHooks;
+  readonly #budgets = new BudgetAudit(this);
   readonly #turnSince = new Map<string, number>();
   readonly #moved = new Map<string, { at: number; lives: number }>();
 
   constructor(hooks: AuditorHooks) {
     this.#hooks = hooks;
     this.settings = hooks.settings;
+  }
+
+  mono(): number {
+    return this.#hooks.mono();
+  }
+
+  calm(): boolean {
+    return this.#hooks.calm();
+  }
+
+  unreserved(run: string): { readonly tokens: number; readonly usd: number } {
+    return this.#hooks.unreserved(run);
   }
 
   check(holds: boolean, invariant: Invariant, message: string): void {
@@ -76,7 +101,9 @@ export class Auditor {
     auditTasks(this, durable);
     auditMail(this, durable);
     this.#auditPatience(durable);
-    for (const delta of durable.deltas) if (is(delta, 'budget')) this.#auditBudget(delta);
+    auditRequests(this, durable);
+    auditStops(this, durable);
+    this.#budgets.look(durable);
     return durable;
   }
 
@@ -100,7 +127,10 @@ export class Auditor {
     this.#moved.set(id, { at: this.#hooks.mono(), lives: this.lives });
   }
 
-  requestPassedOn(request: Request): void {
+  /** An agent that is there has its time; from one that is gone it is passed on at once. */
+  requestPassedOn(before: Request, request: Request): void {
+    const gone = before.with !== null && this.ledger.rows.session.get(before.with)?.state === 'ended';
+    if (gone) return this.requestMoved(request.id);
     const moved = this.#moved.get(request.id);
     const waited = this.#hooks.mono() - (moved?.at ?? 0);
     const early =
@@ -156,29 +186,6 @@ export class Auditor {
         return delta.table satisfies never;
     }
   }
-
-  #auditBudget({ before, after }: Delta<'budget'>): void {
-    for (const name of ['tokens', 'usd', 'turns', 'spawns'] as const) {
-      const limit = after.limits[name];
-      if (limit === undefined) continue;
-      const was = before ? total(before, name) : 0;
-      const is = total(after, name);
-      // What a backend has used is recorded past the limit; nothing else may go there.
-      const reported = (name === 'tokens' || name === 'usd') && after.used[name] > (before?.used[name] ?? 0);
-      this.check(
-        is <= limit || reported || is <= was,
-        'budgets',
-        `${name} of ${after.id} went to ${is}, the limit is ${limit}`,
-      );
-    }
-    for (const name of ['tokens', 'usd', 'turns', 'spawns'] as const) {
-      this.check(
-        after.used[name] >= (before?.used[name] ?? 0),
-        'budgets',
-        `${name} of ${after.id} became less`,
-      );
-    }
-  }
 }
 
 function shownBy(delta: Delta): string {
@@ -196,6 +203,3 @@ function shownBy(delta: Delta): string {
   if (is(delta, 'session')) return delta.after.state;
   return 'counted elsewhere';
 }
-
-const total = (budget: Budget, name: keyof Amounts): number =>
-  budget.used[name] + Object.values(budget.reserved).reduce((sum, amounts) => sum + (amounts[name] ?? 0), 0);

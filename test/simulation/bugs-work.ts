@@ -112,6 +112,15 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
     why: 'a resume starts a second process while the first still lives',
   },
   {
+    name: 'orphans-of-an-earlier-life',
+    invariant: 'one agent',
+    file: core('engine.ts'),
+    find: `    await this.context.executors.reapAll?.();
+`,
+    replace: '',
+    why: 'another host went on with the task and forgot the agent that lives here: a second one is started beside it',
+  },
+  {
     name: 'lost-lease-ignored',
     invariant: 'one agent',
     file: core('scheduler.ts'),

@@ -1,6 +1,8 @@
 import { ReveilleError, type SpawnInput, type TaskId } from '@reveille/protocol';
 import { sawAwait, sawDeliveries, sawNotice, sawSpawn, sawSpawned } from './acknowledged.ts';
+import { moneyAndTime } from './plans.ts';
 import type { Process } from './process.ts';
+import { MORE_DOINGS } from './steered.ts';
 
 type Doing =
   | 'output'
@@ -24,7 +26,7 @@ export async function work(agent: Process): Promise<void> {
     world.has(habit) ? weight : 0;
   const room = world.mayGrow();
   const children = mind.children.size > 0;
-  const doing = world.chance.weighted<Doing>({
+  const doing = world.chance.weighted<string>({
     output: 2,
     edit: world.options.files ? 3 : 0,
     spawn: room ? on('spawn', 3) : 0,
@@ -38,9 +40,13 @@ export async function work(agent: Process): Promise<void> {
     message: on('messages', 2),
     usage: on('usage', 2),
     reserve: on('reserve', 2),
+    ...mapValues(MORE_DOINGS, ({ habit, weight }) => on(habit, weight)),
   });
-  await DO[doing](agent);
+  await (MORE_DOINGS[doing]?.act ?? DO[doing as Doing])(agent);
 }
+
+const mapValues = <A, B>(table: Readonly<Record<string, A>>, of: (value: A) => B): Record<string, B> =>
+  Object.fromEntries(Object.entries(table).map(([key, value]) => [key, of(value)]));
 
 const DO: { readonly [D in Doing]: (agent: Process) => Promise<void> } = {
   output: async (agent) => {
@@ -106,7 +112,13 @@ function childInput(agent: Process): SpawnInput {
   const speaker = world.chance.hit(0.15) ? { agentType: 'speaker' } : {};
   const budget =
     world.has('budgets') && world.chance.hit(0.3)
-      ? { budget: { tokens: world.chance.int(10, 80), turns: world.chance.int(2, 9) } }
+      ? {
+          budget: {
+            tokens: world.chance.int(10, 80),
+            turns: world.chance.int(2, 9),
+            ...moneyAndTime(world),
+          },
+        }
       : {};
   return {
     prompt: `${mind.task} part ${number}`,
@@ -190,18 +202,19 @@ async function sendMessage(agent: Process): Promise<void> {
 
 async function reserve(agent: Process): Promise<void> {
   const { world } = agent;
-  const held: [string, number][] = [];
+  const held: { readonly id: string; readonly tokens: number; readonly usd: number }[] = [];
   for (let i = world.chance.int(1, 4); i > 0; i--) {
     const tokens = world.chance.int(1, 40);
+    const usd = world.has('money') ? world.chance.int(0, 8) / 4 : 0;
     const id = `u${world.nextPid()}`;
-    const { granted } = await agent.call('reserves', (to) => to.reserve(id, { tokens }));
-    if (granted) held.push([id, tokens]);
+    const { granted } = await agent.call('reserves', (to) => to.reserve(id, { tokens, usd }));
+    if (granted) held.push({ id, tokens, usd });
   }
-  for (const [id, tokens] of held) {
+  for (const one of held) {
     // What is not used is given back when the run ends.
     if (world.chance.hit(0.3)) continue;
     await agent.work(world.chance.skewed(1, 1_000));
-    world.use(agent, world.chance.int(0, tokens), id);
+    world.use(agent, world.chance.int(0, one.tokens), one);
   }
 }
 
@@ -218,9 +231,12 @@ export async function answer(agent: Process): Promise<void> {
   for (const request of mind.toAnswer) {
     mind.toAnswer.delete(request);
     if (world.auditor.ledger.rows.request.get(request)?.kind === 'review') continue;
+    const words = `answer ${world.nextPid()} of ${agent.spec.task.name}`;
     try {
-      await agent.call('answers', (to) =>
-        to.answer({ request, answer: `answered by ${agent.spec.task.name}` }),
+      await agent.call(
+        'answers',
+        (to) => to.answer({ request, answer: words }),
+        () => world.acknowledged(request, words),
       );
     } catch (error) {
       if (

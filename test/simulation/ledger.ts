@@ -1,5 +1,5 @@
 import type { Change, TableName, Tables } from '@reveille/core';
-import type { Fact, Message, Task } from '@reveille/protocol';
+import type { Budget, Fact, Message, Request, Task } from '@reveille/protocol';
 
 export interface Delta<T extends TableName = TableName> {
   readonly table: T;
@@ -34,7 +34,11 @@ export class Ledger {
   readonly mail = new Map<string, Set<string>>();
   /** Per session: the tasks it owns now. */
   readonly owned = new Map<string, Set<string>>();
+  /** Nodes that a task was given after it was made: what it had used before is not in them. */
+  readonly lateBudgets = new Set<string>();
   readonly planTasks = new Map<string, Set<string>>();
+  /** Per session: the open requests that are with it. */
+  readonly #held = new Map<string, Set<string>>();
   /** Per message: every turn, call or receiver it was recorded for before it was handed over. */
   readonly takers = new Map<string, Set<string>>();
 
@@ -54,9 +58,16 @@ export class Ledger {
   #index(delta: Delta): void {
     if (is(delta, 'task')) {
       const { before, after } = delta;
+      if (before && after.budget !== null && before.budget !== after.budget)
+        this.lateBudgets.add(after.budget);
       if (before && before.owner !== after.owner) this.owned.get(before.owner)?.delete(after.id);
       if (before?.owner !== after.owner) within(this.owned, after.owner).add(after.id);
       if (!before && after.plan) within(this.planTasks, after.plan).add(after.id);
+    }
+    if (is(delta, 'request')) {
+      const { before, after } = delta;
+      if (before?.with) this.#held.get(before.with)?.delete(after.id);
+      if (after.with && after.state === 'open') within(this.#held, after.with).add(after.id);
     }
     if (is(delta, 'message')) {
       if (!delta.before) within(this.mail, delta.after.to).add(delta.after.id);
@@ -74,6 +85,28 @@ export class Ledger {
 
   tasksIn(plan: string): Task[] {
     return [...(this.planTasks.get(plan) ?? [])].flatMap((id) => this.rows.task.get(id) ?? []);
+  }
+
+  heldBy(session: string): Request[] {
+    return [...(this.#held.get(session) ?? [])].flatMap((id) => this.rows.request.get(id) ?? []);
+  }
+
+  /** The answer to an agent that stands still is taken in its name; whether it lives to hear it, nobody knows. */
+  isLeave({ kind, request }: Message): boolean {
+    return kind === 'answer' && this.rows.request.get(request ?? '')?.key?.startsWith('wish') === true;
+  }
+
+  /** A node of the budget tree, and all above it. */
+  *budgets(from: string | null): Generator<Budget> {
+    for (let node = from === null ? undefined : this.rows.budget.get(from); node;) {
+      yield node;
+      node = node.parent === null ? undefined : this.rows.budget.get(node.parent);
+    }
+  }
+
+  isUnder(from: string | null, node: string): boolean {
+    for (const { id } of this.budgets(from)) if (id === node) return true;
+    return false;
   }
 
   /** A task's owner, the task of that owner, and so on up. */

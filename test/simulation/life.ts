@@ -2,7 +2,8 @@ import { Engine, type Clock, type Executor } from '@reveille/core';
 import type { SessionId } from '@reveille/protocol';
 import { Disk } from './disk.ts';
 import { Process } from './process.ts';
-import type { Host, World } from './world.ts';
+import type { Host } from './host.ts';
+import type { World } from './world.ts';
 
 /** The wall clock of a world starts here; it is a date like any other. */
 const EPOCH = 1_700_000_000_000;
@@ -39,7 +40,11 @@ export class Life {
       clock: this.#clock(),
       random: { next: () => world.chance.next(), id: () => world.nextId() },
       host: host.name,
-      executors: { backends: () => ['scripted'], get: () => this.#executor() },
+      executors: {
+        backends: () => ['scripted'],
+        get: () => this.#executor(),
+        ...(world.options.reaps ? { reapAll: () => this.#reapAll() } : {}),
+      },
       agents: {
         names: () => ['agent', 'coder', 'speaker'],
         reportsByLastMessage: (agent) => agent.name === 'speaker',
@@ -79,15 +84,21 @@ export class Life {
     return {
       steers: world.options.steers,
       start: (spec) => new Process(this, spec),
-      reap: async (identity) => {
-        const process = host.processes.get(identity);
-        if (!process) return;
-        world.say(this, `reaps ${identity}`);
-        await world.timeline.sleep(world.chance.int(0, 40));
-        if (process.alive) process.vanish('reaped');
-        if (this.dead) await new Promise(() => {});
-      },
+      reap: (identity) => this.#reap(host.processes.get(identity)),
     };
+  }
+
+  async #reapAll(): Promise<void> {
+    for (const process of this.host.processes.values()) if (process.born !== this) await this.#reap(process);
+  }
+
+  async #reap(process: Process | undefined): Promise<void> {
+    if (!process) return;
+    const { world } = this;
+    world.say(this, `reaps ${process.identity}`);
+    await world.timeline.sleep(world.chance.int(0, 40));
+    if (this.dead) await new Promise(() => {});
+    if (process.alive) process.vanish('reaped');
   }
 
   /** Starts, and like a daemon tries again when the store does not answer. */

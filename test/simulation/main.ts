@@ -27,6 +27,9 @@ const { values } = parseArgs({
   },
 });
 
+/** Failures are shown when they are found: a long run may be broken off. */
+let shown = 0;
+
 if (values.help) console.log(USAGE);
 else if (values['list-bugs'])
   for (const bug of BUGS) console.log(`${bug.name} (${bug.invariant}): ${bug.why}`);
@@ -57,12 +60,6 @@ async function run(): Promise<void> {
     ...(values.bug ? { bug: values.bug } : {}),
   });
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
-  for (const failure of result.failures) {
-    console.log(failureLine(failure));
-    console.log(
-      `  replay: npm run simulate -- --seed ${failure.seed}${values.bug ? ` --bug ${values.bug}` : ''}`,
-    );
-  }
   const faults = Object.entries(result.struck).toSorted(([, a], [, b]) => b - a);
   console.log(`faults: ${faults.map(([name, times]) => `${name} ${times}`).join(', ')}`);
   const perSecond = Math.round(result.seeds / result.seconds);
@@ -92,5 +89,12 @@ function failureLine({ seed, invariant, message, at }: SeedFailure): string {
 }
 
 function showProgress(total: JobResult): void {
+  for (const failure of total.failures.slice(shown)) {
+    console.log(failureLine(failure));
+    console.log(
+      `  replay: npm run simulate -- --seed ${failure.seed}${values.bug ? ` --bug ${values.bug}` : ''}`,
+    );
+  }
+  shown = total.failures.length;
   if (process.stderr.isTTY) process.stderr.write(`\r${total.seeds} seeds, ${total.failures.length} failed`);
 }

@@ -70,6 +70,8 @@ export class Mind {
   /** Requests of others that it knows of and has not answered. */
   readonly toAnswer = new Set<RequestId>();
   readonly keys: string[] = [];
+  /** What it has asked leave for and got no answer to. */
+  wish: string | null = null;
   spawned = 0;
   /** How many more stretches of work it wants before it reports. */
   appetite: number;

@@ -62,7 +62,18 @@ export const HABITS = [
   'budgets',
   'complete_by_hand',
 ] as const;
-export type Habit = (typeof HABITS)[number] | 'conflicts';
+/** Drawn apart, after the others were: a seed without any of these is what it was before there were any. */
+export const HABITS_OF_STEERING = [
+  'leave',
+  'rest_to_ask',
+  'seats_answer',
+  'answer_again',
+  'money',
+  'raise',
+  'stop_part',
+  'pause_busy',
+] as const;
+export type Habit = (typeof HABITS)[number] | (typeof HABITS_OF_STEERING)[number] | 'conflicts';
 
 /** Whether an agent's history, when it is resumed, tells what it was given. */
 export type History = 'tells' | 'cannot_say' | 'starts_anew';
@@ -87,6 +98,8 @@ export interface SimOptions {
   readonly settings: Settings;
   /** Whether the tasks work on a repository. */
   readonly files: boolean;
+  /** Whether each host keeps its own record of the agents it started. One that owns its rows may do without. */
+  readonly reaps: boolean;
 }
 
 export function expand(seed: number): SimOptions {
@@ -97,9 +110,12 @@ export function expand(seed: number): SimOptions {
   // Drawn apart, so that a seed without files is what it was before there were any.
   const apart = new Chance(seed, 3);
   const files = apart.hit(0.4);
+  const hosts = shared && chance.hit(0.8) ? 2 : 1;
+  const steering = new Chance(seed, 5);
+  const steeringRate = steering.pick([0, 0.6, 0.95]) ?? 0;
   return {
     seed,
-    hosts: shared && chance.hit(0.8) ? 2 : 1,
+    hosts,
     shared,
     faults: new Set([
       ...FAULTS.filter(() => chance.hit(faultRate)),
@@ -108,6 +124,7 @@ export function expand(seed: number): SimOptions {
     habits: new Set([
       ...HABITS.filter(() => chance.hit(habitRate)),
       ...(files && apart.hit(habitRate) ? (['conflicts'] as const) : []),
+      ...HABITS_OF_STEERING.filter(() => steering.hit(steeringRate)),
     ]),
     wildness: chance.pick([0.3, 1, 1, 2.5]) ?? 1,
     plans: chance.hit(0.2) ? 2 : 1,
@@ -118,8 +135,12 @@ export function expand(seed: number): SimOptions {
     workMs: chance.pick([5, 200, 3_000, 12_000]) ?? 200,
     histories: chance.pick(HISTORY_MIXES) ?? ['tells'],
     steers: chance.hit(0.5),
-    settings: settings(chance),
+    settings: {
+      ...settings(chance),
+      ...(steering.hit(steeringRate / 2) ? { orphans: 'hand_up' as const } : {}),
+    },
     files,
+    reaps: hosts > 1 || new Chance(seed, 4).hit(0.3),
   };
 }
 

@@ -1,18 +1,18 @@
 import {
-  ReveilleError,
   isTerminal,
-  type ErrorCode,
   type Orchestrator,
   type PlanId,
+  type Request,
   type RequestId,
   type Task,
   type TaskId,
 } from '@reveille/protocol';
+import { attempt } from './attempt.ts';
 import type { Life } from './life.ts';
 import type { Habit } from './options.ts';
 import { makePlan } from './plans.ts';
-import { ConnectionLost } from './connection-lost.ts';
 import { Seats, asCaller } from './seats.ts';
+import { MORE_DEEDS, answerByTwo } from './steering.ts';
 import type { World } from './world.ts';
 
 type Deed =
@@ -38,21 +38,13 @@ type Deed =
   | 'deploy'
   | 'addTask';
 
-const EXPECTED: ReadonlySet<ErrorCode> = new Set([
-  'wrong_state',
-  'already_answered',
-  'limit_reached',
-  'budget_exhausted',
-  'not_allowed',
-  'store_failed',
-  'store_full',
-  'contention',
-  'stopping',
-  'aborted',
-]);
-
 /** What people say where only a choice is an answer. */
-const WORDS: Readonly<Record<string, string>> = { idle: 'mark complete', failure: 'cancel', escape: 'seen' };
+const WORDS: Readonly<Record<string, string>> = {
+  idle: 'mark complete',
+  failure: 'cancel',
+  escape: 'seen',
+  budget: 'leave',
+};
 /** A look, and one that says nothing without more words. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(['details', 'retry with']);
 
@@ -71,7 +63,11 @@ export class People {
   async act(): Promise<void> {
     const deed = this.#choose();
     const life = this.#world.anyLife();
-    if (life) await this.#try(life, deed, (person) => this.#do(deed, life, person));
+    if (!life) return;
+    const more = MORE_DEEDS[deed];
+    await this.#try(life, deed, (person) =>
+      more ? more.act(this.#world, person, life) : this.#do(deed as Deed, life, person),
+    );
   }
 
   async savePlan(): Promise<void> {
@@ -79,10 +75,10 @@ export class People {
     if (life) await this.#try(life, 'plan', (person) => this.#do('plan', life, person));
   }
 
-  #choose(): Deed {
+  #choose(): string {
     const { chance } = this.#world;
     const on = (habit: Habit, weight: number): number => (this.#world.has(habit) ? weight : 0);
-    return chance.weighted<Deed>({
+    return chance.weighted<string>({
       plan: this.#plans < this.#world.options.plans ? 6 : 0,
       addTask: 0.5,
       deploy: 0.3,
@@ -104,22 +100,16 @@ export class People {
       chatSpawn: on('chat', 3),
       endChat: on('chat_leaves', 0.4),
       stopAll: on('emergency_stop', 0.15),
+      ...Object.fromEntries(
+        Object.entries(MORE_DEEDS).map(([name, { habit, weight }]) => [name, on(habit, weight)]),
+      ),
     });
   }
 
-  async #try(life: Life, what: string, make: (person: Orchestrator) => Promise<unknown>): Promise<void> {
-    const world = this.#world;
-    try {
-      await make(asCaller(this.#world, life, { kind: 'person', name: 'p' }));
-    } catch (error) {
-      if (error instanceof ConnectionLost) return;
-      if (error instanceof ReveilleError && EXPECTED.has(error.code))
-        return world.say(life, `a person is told no (${what}): ${error.code}`);
-      world.fail(
-        'engine',
-        `a person (${what}) was answered with ${error instanceof Error ? error.stack : String(error)}`,
-      );
-    }
+  #try(life: Life, what: string, make: (person: Orchestrator) => Promise<unknown>): Promise<void> {
+    return attempt(this.#world, life, what, () =>
+      make(asCaller(this.#world, life, { kind: 'person', name: 'p' })),
+    );
   }
 
   #anyTask(fits: (task: Task) => boolean): Task | undefined {
@@ -246,9 +236,9 @@ export class People {
   async #cancelTask(person: Orchestrator, task: Task): Promise<void> {
     const covered = [...this.#below(task)];
     await person.cancelTask(task.id);
-    this.#checkStopped([task]);
+    this.#world.checkStopped([task]);
     // While it is being stopped, all that was below it is too; when it has stopped, some may have been handed up.
-    if (this.#world.auditor.ledger.rows.task.get(task.id)?.cancelling) this.#checkStopped(covered);
+    if (this.#world.auditor.ledger.rows.task.get(task.id)?.cancelling) this.#world.checkStopped(covered);
   }
 
   #isParent(task: Task): boolean {
@@ -266,7 +256,7 @@ export class People {
   async #cancelPlan(person: Orchestrator, plan: PlanId): Promise<void> {
     const covered = this.#world.auditor.ledger.tasksIn(plan);
     await person.cancelPlan(plan);
-    this.#checkStopped(covered);
+    this.#world.checkStopped(covered);
   }
 
   async #stop(person: Orchestrator): Promise<void> {
@@ -277,26 +267,7 @@ export class People {
         !['draft', 'failed'].includes(auditor.ledger.rows.plan.get(task.plan ?? '')?.state ?? ''),
     );
     await person.stop({ scope: 'all' }, 'stop everything');
-    this.#checkStopped(open);
-  }
-
-  /** SUB7, LIM3: by the time a cancel is acknowledged, what it covers has ended or is marked, on disk. */
-  #checkStopped(tasks: readonly Task[]): void {
-    const { rows } = this.#world.auditor.ledger;
-    for (const { id } of tasks) {
-      const task = rows.task.get(id);
-      const stopped =
-        !task ||
-        isTerminal(task.state) ||
-        task.state === 'blocked' ||
-        task.cancelling !== null ||
-        this.#world.has('retry');
-      this.#world.check(
-        stopped,
-        'cancelled trees',
-        () => `the cancel of ${id} was acknowledged; it is ${task?.state} and not being cancelled`,
-      );
-    }
+    this.#world.checkStopped(open);
   }
 
   async #answerOne(person: Orchestrator): Promise<void> {
@@ -309,12 +280,7 @@ export class People {
 
   async #answer(person: Orchestrator, request: RequestId, answer: string): Promise<void> {
     await person.answer({ request, answer });
-    const row = this.#world.auditor.ledger.rows.request.get(request);
-    this.#world.check(
-      row?.state === 'answered',
-      'durable',
-      () => `the answer to ${request} was acknowledged; on disk it is ${row?.state}`,
-    );
+    this.#world.acknowledged(request, answer);
   }
 
   async #review(person: Orchestrator, task: Task | undefined): Promise<void> {
@@ -369,8 +335,12 @@ export class People {
     const mine = open.filter(
       (request) => request.with === null || rows.session.get(request.with)?.kind !== 'worker',
     );
+    const twice = (request: Request): boolean =>
+      world.has('answer_again') && ['question', 'approval'].includes(request.kind);
     await each(mine, 'answer', (person, request) =>
-      this.#answer(person, request.id, WORDS[request.kind] ?? 'yes'),
+      twice(request)
+        ? answerByTwo(world, person, request)
+        : this.#answer(person, request.id, WORDS[request.kind] ?? 'yes'),
     );
   }
 }

@@ -14,14 +14,29 @@ export function makePlan(world: World): PlanInput {
       ? (chance.pick(['none', 'none', 'owner', 'person'] as const) ?? 'none')
       : 'none',
     ...(world.has('budgets') && chance.hit(0.3)
-      ? { budget: { tokens: chance.int(10, 120), turns: chance.int(2, 12), spawns: chance.int(0, 4) } }
+      ? {
+          budget: {
+            tokens: chance.int(10, 120),
+            turns: chance.int(2, 12),
+            spawns: chance.int(0, 4),
+            ...moneyAndTime(world),
+          },
+        }
       : {}),
   }));
   const budget =
     world.has('budgets') && chance.hit(0.5)
-      ? { budget: { tokens: chance.int(30, 400), turns: chance.int(5, 60) } }
+      ? { budget: { tokens: chance.int(30, 400), turns: chance.int(5, 60), ...moneyAndTime(world) } }
       : {};
   return { name: `plan ${world.nextPid()}`, tasks, ...budget, ...world.files };
+}
+
+export function moneyAndTime({ chance, options }: World): { usd?: number; wallMs?: number } {
+  if (!options.habits.has('money')) return {};
+  return {
+    usd: chance.int(1, 40) / 4,
+    ...(chance.hit(0.4) ? { wallMs: chance.pick([2_000, 10_000, 30_000]) ?? 2_000 } : {}),
+  };
 }
 
 function before({ chance, options }: World, i: number, count: number): number[] {

@@ -1,4 +1,4 @@
-import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
+import type { Agent, AskedApproval, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import type { Orchestrator } from '@reveille/protocol';
 import { auditDependencies } from './audit-tasks.ts';
 import type { Life } from './life.ts';
@@ -25,6 +25,8 @@ export class Process implements Agent {
   atWork = false;
   /** Calls of it that wait for others. */
   blocked = 0;
+  /** It has said its last word and waits to hear that it was heard: it takes nothing more. */
+  #reporting = false;
   #stretch = 0;
   #silence: (() => void)[] = [];
   #aborts = new Set<AbortController>();
@@ -91,25 +93,12 @@ export class Process implements Agent {
     }
   }
 
-  /** Whether its host may have been unable to stop it before another took over. */
+  /** Whether its host may have been unable to stop it before another took over. On one host there is no excuse. */
   #excused(taker: Life): boolean {
     const { host } = this.born;
-    if (host === taker.host) return this.born.dead && this.#wasElsewhere();
     return (
       host !== taker.host &&
       (this.born.dead || this.born.stalled || this.world.timeline.now - host.stalledAt < 60_000)
-    );
-  }
-
-  /** Another host went on with the run since, and has forgotten it: it is for the machine's governor to end it. */
-  #wasElsewhere(): boolean {
-    const { run, epoch } = this.spec;
-    return this.world.auditor.ledger.facts.some(
-      ({ type, run: id, data }) =>
-        type === 'run.held' &&
-        id === run &&
-        Number(data?.['epoch']) > epoch &&
-        data?.['host'] !== this.born.host.name,
     );
   }
 
@@ -147,7 +136,7 @@ export class Process implements Agent {
       this.#steered.push(refuse);
       world.timeline.after(world.chance.int(0, 30), () => {
         const possible = this.alive && this.atWork && this.turnOpen === input.turn && this.blocked === 0;
-        if (!possible || world.chance.hit(0.3)) return this.born.deliver(refuse);
+        if (!possible || this.#reporting || world.chance.hit(0.3)) return this.born.deliver(refuse);
         world.absorb(this, input);
         world.say(this.born, `${this.identity} is steered: ${input.given.join(' ')}`);
         this.born.deliver(() => resolve('taken'));
@@ -226,6 +215,7 @@ export class Process implements Agent {
     this.turnOpen = null;
     this.atWork = false;
     this.blocked = 0;
+    this.#reporting = false;
     this.#stretch++;
     for (const abort of this.#aborts) abort.abort();
     this.#aborts.clear();
@@ -314,6 +304,7 @@ export class Process implements Agent {
     else await new Promise(() => {});
     const waits = ['await', 'spawn and wait'].includes(name);
     if (waits) this.blocked++;
+    if (name.startsWith('reports')) this.#reporting = true;
     try {
       const answered = world.invoke(
         life,
@@ -326,6 +317,33 @@ export class Process implements Agent {
     } finally {
       this.#aborts.delete(abort);
       if (waits && this.#stretch === stretch) this.blocked--;
+      if (this.#stretch === stretch) this.#reporting = false;
+    }
+  }
+
+  /**
+   * Asks for leave through its executor, which speaks to the engine that started it and to no other, and does nothing until
+   * it is answered or has no more patience.
+   */
+  async standStill(asked: AskedApproval, patienceMs: number | null): Promise<string> {
+    const { world, spec, born } = this;
+    const stretch = this.#stretch;
+    const abort = new AbortController();
+    const caller = { kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch } as const;
+    this.mind.memory.keep();
+    if (born.dead) this.exit('nobody is left to ask for leave');
+    if (!this.alive) await new Promise(() => {});
+    this.#aborts.add(abort);
+    this.blocked++;
+    if (patienceMs !== null) world.timeline.after(patienceMs, () => abort.abort());
+    try {
+      const ask = (): Promise<string> => born.engine.approve(caller, asked, abort.signal);
+      const answered = world.invoke(born, `${this.identity} asks for leave (${asked.key})`, ask);
+      const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
+      return await this.#arrive(Promise.race([answered, broken]), stretch);
+    } finally {
+      this.#aborts.delete(abort);
+      if (this.#stretch === stretch) this.blocked--;
     }
   }
 

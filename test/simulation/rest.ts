@@ -85,7 +85,7 @@ function checkMail(world: World): void {
   const { rows } = world.auditor.ledger;
   for (const message of rows.message.values()) {
     const got = world.experienced.get(message.to)?.has(message.id) ?? false;
-    if (message.state === 'read')
+    if (message.state === 'read' && !world.auditor.ledger.isLeave(message))
       world.check(got, 'ends', () => `${describe(message)} counts as read and never reached anybody`);
     if (message.state !== 'dead' || message.dead?.startsWith('folded')) continue;
     const to = rows.session.get(message.to);
@@ -146,7 +146,15 @@ function checkProcesses(world: World): void {
 function checkBudgets(world: World): void {
   const { rows } = world.auditor.ledger;
   for (const node of rows.budget.values()) {
-    const tasks = [...rows.task.values()].filter((task) => isUnder(world, task.budget, node.id));
+    world.check(
+      Object.keys(node.reserved).length === 0,
+      'budgets',
+      () => `${node.id} still has ${Object.keys(node.reserved).join(', ')} reserved`,
+    );
+    if (world.auditor.ledger.lateBudgets.has(node.id)) continue;
+    const tasks = [...rows.task.values()].filter((task) =>
+      world.auditor.ledger.isUnder(task.budget, node.id),
+    );
     const ids = new Set<string>(tasks.map((task) => task.id));
     const runs = [...rows.run.values()].filter((run) => ids.has(run.task));
     const tokens = runs.reduce((sum, run) => sum + run.used.tokens, 0);
@@ -161,39 +169,18 @@ function checkBudgets(world: World): void {
       'budgets',
       () => `${node.id} counts ${node.used.turns} turns, its runs had ${turns}`,
     );
+    const usd = runs.reduce((sum, run) => sum + run.used.usd, 0);
     world.check(
-      Object.keys(node.reserved).length === 0,
+      node.used.usd === usd,
       'budgets',
-      () => `${node.id} still has ${Object.keys(node.reserved).join(', ')} reserved`,
+      () => `${node.id} counts $${node.used.usd}, its runs used $${usd}`,
     );
   }
 }
 
-function isUnder(world: World, from: string | null, node: string): boolean {
-  for (let id = from; id !== null;) {
-    if (id === node) return true;
-    id = world.auditor.ledger.rows.budget.get(id)?.parent ?? null;
-  }
-  return false;
-}
-
-const DISTURB_USAGE = [
-  'crash_before_commit',
-  'crash_after_commit',
-  'crash_any_time',
-  'stall',
-  'store_error',
-  'store_gone',
-  'store_hangs',
-  'disk_full',
-  'slow_commit',
-  'read_error',
-  'delayed_reports',
-] as const;
-
 /** EXE5: what an executor told is counted once, and in a world without trouble all of it. */
 function checkUsage(world: World): void {
-  const calm = DISTURB_USAGE.every((fault) => !world.struck.has(fault));
+  const calm = world.isCalm();
   for (const run of world.auditor.ledger.rows.run.values()) {
     const told = world.usage.get(run.id) ?? [];
     const all = told.reduce((sum, { tokens }) => sum + tokens, 0);

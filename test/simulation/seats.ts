@@ -1,5 +1,6 @@
-import type { Caller, Orchestrator, Receiver, SessionId } from '@reveille/protocol';
+import type { Caller, Message, Orchestrator, Receiver, SessionId } from '@reveille/protocol';
 import { checkTaken, sawSpawned } from './acknowledged.ts';
+import { attempt } from './attempt.ts';
 import type { Life } from './life.ts';
 import { Memory } from './mind.ts';
 import type { World } from './world.ts';
@@ -130,10 +131,27 @@ export class Seats {
         : null;
       if (breaks !== 'before') for (const delivery of deliveries) world.took(seat.memory, delivery);
       seat.memory.keep();
+      for (const { message } of breaks === 'before' ? [] : deliveries) this.#answerSoon(seat, message);
       if (!breaks) return;
       this.#unseat(seat);
       throw new Error('the connection of the chat broke');
     };
+  }
+
+  /** Whoever is at the seat answers what it was asked, sooner or later; perhaps somebody else has by then. */
+  #answerSoon({ session }: Seat, { request, kind }: Message): void {
+    const world = this.#world;
+    const asked = kind === 'question' || kind === 'approval_request';
+    if (!request || !asked || !world.has('seats_answer') || world.chance.hit(0.3)) return;
+    const answer = `answer ${world.nextPid()} of ${session}`;
+    const act = async (life: Life): Promise<void> => {
+      await asCaller(world, life, { kind: 'session', session }).answer({ request, answer });
+      world.acknowledged(request, answer);
+    };
+    world.timeline.after(world.chance.skewed(10, 15_000), () => {
+      const life = world.anyLife();
+      if (life) void attempt(world, life, 'answer', () => act(life));
+    });
   }
 
   #unseat(seat: Seat): void {
@@ -152,11 +170,10 @@ export class Seats {
 
   async end(person: Orchestrator): Promise<void> {
     const seat = this.#world.chance.pick([...this.#seats.values()]);
-    if (
-      !seat ||
-      [...this.#world.auditor.ledger.rows.plan.values()].some((plan) => plan.owner === seat.session)
-    )
-      return;
+    const owns = [...this.#world.auditor.ledger.rows.plan.values()].some(
+      (plan) => plan.owner === seat?.session,
+    );
+    if (!seat || (owns && !this.#world.has('seats_answer'))) return;
     await person.endSession(seat.session);
     this.#seats.delete(seat.session);
     const row = this.#world.auditor.ledger.rows.session.get(seat.session);

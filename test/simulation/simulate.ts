@@ -4,7 +4,8 @@ import { People } from './people.ts';
 import { checkRest, unfinished } from './rest.ts';
 import { quiesce } from './timeline.ts';
 import { Watch } from './watch.ts';
-import { World, type Failure, type Host } from './world.ts';
+import type { Host } from './host.ts';
+import { World, type Failure } from './world.ts';
 
 /** Far more than the longest pause the engine may make on purpose (five minutes for a rate limit). */
 const QUIET_MS = 20 * 60_000;

@@ -39,8 +39,9 @@ export class Trees {
     const world = this.#world;
     const tree = this.#trees.get(task.id);
     if (tree?.run !== run.id) return;
+    // Somebody may end a run while its checkout is still being made: then nobody has worked there.
     world.check(
-      end.work !== null,
+      end.work !== null || !tree.touched,
       'work',
       () => `${run.id} ended (${end.cause}) and does not say what it left`,
     );

@@ -1,12 +1,21 @@
 import type { Change, Outcome, TurnInput } from '@reveille/core';
-import type { Delivery, Fact, Message as Mail, Task, TaskId } from '@reveille/protocol';
+import {
+  isTerminal,
+  type Delivery,
+  type Fact,
+  type Message as Mail,
+  type RequestId,
+  type Task,
+  type TaskId,
+} from '@reveille/protocol';
 import { openMemory, type MemoryBackend } from '@reveille/stores';
 import { Auditor, type Invariant } from './auditor.ts';
 import { Chance } from './chance.ts';
 import { ConnectionLost } from './connection-lost.ts';
 import type { Process } from './process.ts';
 import { within } from './ledger.ts';
-import { Life } from './life.ts';
+import { Host } from './host.ts';
+import type { Life } from './life.ts';
 import { Mind, readDelivery, readText, type Memory } from './mind.ts';
 import { type Fault, type Habit, type SimOptions } from './options.ts';
 import { Timeline } from './timeline.ts';
@@ -18,66 +27,19 @@ export interface Failure {
   readonly at: number;
 }
 
-/** A machine: it outlives its engine, and so may the agents on it. */
-export class Host {
-  readonly name: string;
-  readonly processes = new Map<string, Process>();
-  life: Life | null = null;
-  store: 'up' | 'gone' | 'hangs' = 'up';
-  wallOffset = 0;
-  stalledAt = -Infinity;
-  hanging: (() => void)[] = [];
-  lives = 0;
-  readonly #world: World;
-
-  constructor(world: World, name: string) {
-    this.#world = world;
-    this.name = name;
-  }
-
-  boot(): void {
-    this.#world.auditor.lives++;
-    const life = new Life(this.#world, this, ++this.lives);
-    this.#world.say(life, `begins life ${life.number}`);
-    this.life = life;
-    life.start();
-  }
-
-  started(life: Life): void {
-    this.#world.say(life, 'is up');
-    this.#world.auditor.lives++;
-    life.after(this.#world.chance.int(0, 3_000), () => this.govern(life));
-    this.#world.onUp(life);
-  }
-
-  /**
-   * LIM2, the machine's own part: what an earlier life left, and nobody has on record here any more because another
-   * host went on with it, is ended.
-   */
-  govern(life: Life): void {
-    if (this.life !== life || life.dead) return;
-    for (const process of this.processes.values()) {
-      const run = this.#world.auditor.ledger.rows.run.get(process.spec.run);
-      const known = run?.host === this.name && run.identity === process.identity;
-      // Where others may claim what this host held, one of them may have dropped the lease of a run that has ended.
-      const onRecord = known && (run.state === 'open' || this.#world.hosts.length === 1);
-      if (process.born !== life && !onRecord) process.vanish('an orphan of an earlier life');
-    }
-    if (this.processes.size > 0) life.after(3_000, () => this.govern(life));
-  }
-
-  /** The life that takes calls, if there is one. */
-  get up(): Life | null {
-    return this.life && !this.life.dead && !this.life.starting ? this.life : null;
-  }
-
-  storeBack(): void {
-    this.store = 'up';
-    const hanging = this.hanging;
-    this.hanging = [];
-    for (const go of hanging) go();
-  }
-}
+const HOLD_UP: readonly Fault[] = [
+  'crash_before_commit',
+  'crash_after_commit',
+  'crash_any_time',
+  'stall',
+  'store_error',
+  'store_gone',
+  'store_hangs',
+  'disk_full',
+  'slow_commit',
+  'read_error',
+  'delayed_reports',
+];
 
 interface PendingCall {
   readonly label: string;
@@ -99,8 +61,12 @@ export class World {
   readonly experienced = new Map<string, Set<string>>();
   readonly calls = new Set<PendingCall>();
   readonly struck = new Map<Fault, number>();
-  /** Per run: what its agents told of their use, and when. */
-  readonly usage = new Map<string, { tokens: number; at: number }[]>();
+  /** Per run: what its agents told of their use, when, and whether they had set it aside before. */
+  readonly usage = new Map<string, { tokens: number; usd: number; at: number; reserved: boolean }[]>();
+  /** Requests whose answer was acknowledged to whoever gave it. */
+  readonly answered = new Set<string>();
+  /** Requests whose answer an agent that stood still has acted on. */
+  readonly leaveUsed = new Set<string>();
   /** When runs ended, on the monotonic clock. */
   readonly endedAt = new Map<string, number>();
   quiet = false;
@@ -125,6 +91,8 @@ export class World {
       fail: (invariant, message) => this.fail(invariant, message),
       mono: clock.mono,
       starting: () => this.hosts.some((host) => host.life?.starting ?? true),
+      unreserved: (run) => this.#unreserved(run),
+      calm: () => this.isCalm() && !this.struck.has('wall_jump') && !this.struck.has('laptop_sleeps'),
     });
     this.trees = new Trees(this);
     this.hosts = Array.from({ length: options.hosts }, (_, i) => new Host(this, `h${i + 1}`));
@@ -184,6 +152,9 @@ export class World {
 
   onDurable(change: Change, outcome: Outcome, life: Life): void {
     const { facts } = this.auditor.durable(change, outcome, life.host.name);
+    for (const task of change.drops) this.say(life, `  drops the lease of ${task}`);
+    for (const { task, rank, delayMs } of change.offers)
+      this.say(life, `  offers ${task} (rank ${rank}, in ${delayMs} ms)`);
     for (const fact of facts) {
       if (fact.type === 'run.ended' && fact.run) this.#ended(fact.run);
       if (fact.type === 'task.failed') this.onFailed(fact.task as TaskId);
@@ -316,17 +287,68 @@ export class World {
       'ends',
       () => `${got.id} is for ${message.to} and was handed to ${mind.session}`,
     );
+    this.check(
+      message.kind !== 'answer' || !this.leaveUsed.has(message.request ?? ''),
+      'one answer',
+      () => `${got.id} brings the answer to ${message.request} again, which was acted on before`,
+    );
     if (message.kind === 'end' && message.task) mind.children.delete(message.task);
     if (message.request && (message.kind === 'question' || message.kind === 'approval_request'))
       mind.toAnswer.add(message.request);
   }
 
-  /** An agent uses something, and its executor says so. */
-  use(agent: Process, tokens: number, id = `u${this.nextPid()}`): void {
+  /** An agent uses something, and its executor says so. Nobody knows the price of some of it. */
+  use(agent: Process, tokens: number, held?: { readonly id: string; readonly usd: number }): void {
+    const most = held?.usd ?? 2;
+    const usd = this.has('money') ? this.chance.int(0, most * 4) / 4 : 0;
     const told = this.usage.get(agent.spec.run) ?? [];
-    told.push({ tokens, at: this.timeline.now });
+    told.push({ tokens, usd, at: this.timeline.now, reserved: held !== undefined });
     this.usage.set(agent.spec.run, told);
-    agent.tell({ type: 'usage', id, tokens, usd: 0 });
+    const unknown = usd === 0 && this.has('money');
+    agent.tell({ type: 'usage', id: held?.id ?? `u${this.nextPid()}`, tokens, usd: unknown ? null : usd });
+  }
+
+  #unreserved(run: string): { tokens: number; usd: number } {
+    const told = (this.usage.get(run) ?? []).filter(({ reserved }) => !reserved);
+    const sum = (name: 'tokens' | 'usd'): number => told.reduce((all, one) => all + one[name], 0);
+    return { tokens: sum('tokens'), usd: sum('usd') };
+  }
+
+  /** Nothing has struck that could keep a word from being recorded at once. */
+  isCalm(): boolean {
+    return HOLD_UP.every((fault) => !this.struck.has(fault));
+  }
+
+  /** Whoever answered was told that it counts: then it does, and no other. */
+  acknowledged(request: RequestId, answer: string): void {
+    const row = this.auditor.ledger.rows.request.get(request);
+    this.check(
+      row?.state === 'answered' && row.answer?.text === answer,
+      'durable',
+      () =>
+        `the answer "${answer}" to ${request} was acknowledged; on disk it is ${row?.state} ${row?.answer?.text}`,
+    );
+    this.check(!this.answered.has(request), 'one answer', () => `two answers to ${request} were accepted`);
+    this.answered.add(request);
+  }
+
+  /** SUB7, LIM3: by the time a cancel is acknowledged, what it covers has ended or is marked, on disk. */
+  checkStopped(tasks: readonly Task[]): void {
+    const { rows } = this.auditor.ledger;
+    for (const { id } of tasks) {
+      const task = rows.task.get(id);
+      const stopped =
+        !task ||
+        isTerminal(task.state) ||
+        task.state === 'blocked' ||
+        task.cancelling !== null ||
+        this.has('retry');
+      this.check(
+        stopped,
+        'cancelled trees',
+        () => `the cancel of ${id} was acknowledged; it is ${task?.state} and not being cancelled`,
+      );
+    }
   }
 
   /** LIM1: new work is only asked for while there are slots. */

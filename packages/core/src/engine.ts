@@ -85,6 +85,8 @@ export class Engine {
 
   /** Goes on with whatever an earlier life was doing. Until the store answers, nothing is claimed. */
   async start(): Promise<void> {
+    // First of all: nobody may be given a task whose last agent still lives here.
+    await this.context.executors.reapAll?.();
     await this.context.dispatch.reclaim(this.context.host);
     await this.#takeBackCalls();
     this.#unsubscribe = this.context.store.onHint((sessions) => this.context.wake(sessions as SessionId[]));

@@ -141,7 +141,8 @@ function newRun(
 async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
   const identity = leftAlive(context, run);
   const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null, identity };
-  const quiet = run.turn === null && !wakes(await queuedMessages(tx, run.session));
+  // What is paused has nothing to say to it either, whatever waits: a turn that died is closed when it goes on.
+  const quiet = run.paused || (run.turn === null && !wakes(await queuedMessages(tx, run.session)));
   const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;
   // What an earlier life left must end first, and only a run that is held has somebody to end it.
   if (waits && next.identity === null) {
@@ -349,11 +350,12 @@ export const isLimit = (errorClass: ErrorClass): boolean => errorClass === 'limi
 export async function letGo(
   tx: Tx,
   context: Context,
-  id: RunId,
+  gone: { readonly id: RunId; readonly identity: string },
   usage: Parameters<typeof spendUsage>[3]['usage'] = [],
 ): Promise<void> {
-  const run = await tx.need('run', id);
-  if (run.state === 'open' || run.identity === null) return;
+  const run = await tx.need('run', gone.id);
+  // Somebody else may have gone on with the run, and ended it: then that one's agent is on record, and may live.
+  if (run.state === 'open' || run.identity !== gone.identity) return;
   const task = await tx.need('task', run.task);
   await spendUsage(tx, context, { task, run: { ...run, host: null, identity: null } }, { usage });
   if (task.state === 'ready') offerTask(tx, task, { release: true });

@@ -5,6 +5,7 @@ import {
   type Run,
   type RunEnd,
   type Session,
+  type SessionId,
   type Task,
   type TaskState,
 } from '@reveille/protocol';
@@ -16,7 +17,7 @@ import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts
 import { askAboutFailure } from './failure.ts';
 import { isOrchestrator, openPlans } from './orchestrator-session.ts';
 import { endsPlan } from './plan-status.ts';
-import { closeRequests, openRequest, passOn } from './requests.ts';
+import { closeRequests, openRequest, openRequests, passOn } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
 import { moveTask } from './task-table.ts';
@@ -164,7 +165,7 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
     // A plan goes on: its owner may be tried again, and then finds its ends in its mailbox.
     if (isTerminal(child.state) || child.plan !== null) continue;
-    if (handUp) await handTo(tx, child, parent.owner);
+    if (handUp) await handTo(tx, context, child, parent.owner);
     else
       await cancelTree(tx, context, child, {
         by: 'reveille',
@@ -199,7 +200,7 @@ async function cancelPlans(
   return count;
 }
 
-async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> {
+async function handTo(tx: Tx, context: Context, child: Task, owner: Task['owner']): Promise<void> {
   const last = await tx.need('session', child.owner);
   tx.put('session', { ...last, childrenOpen: last.childrenOpen - 1 });
   const next = await tx.need('session', owner);
@@ -207,6 +208,15 @@ async function handTo(tx: Tx, child: Task, owner: Task['owner']): Promise<void> 
   tx.put('session', { ...next, childrenTotal: childrenTotal + 1, childrenOpen: childrenOpen + 1 });
   tx.put('session', { ...(await tx.need('session', child.session)), parent: owner });
   tx.put('task', { ...child, owner, key: null });
+  await leaveRequests(tx, context, child, last.id);
+}
+
+/** What a task, or one below it, asked somebody who has ended goes at once to the next who can answer (INB2). */
+export async function leaveRequests(tx: Tx, context: Context, task: Task, ended: SessionId): Promise<void> {
+  for (const request of await openRequests(tx, task))
+    if (request.with === ended) await passOn(tx, context, request);
+  for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] }))
+    await leaveRequests(tx, context, child, ended);
 }
 
 /**

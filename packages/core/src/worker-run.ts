@@ -385,7 +385,8 @@ export class WorkerRun implements Taker {
     await this.#checkout.leave(this.#held);
     if (this.#phase !== 'leaving') return;
     const { id, identity } = this.#held ?? {};
-    if (id && identity) await decide(this.#context, (tx) => letGo(tx, this.#context, id, this.line.usage));
+    const gone = id && identity ? { id, identity } : null;
+    if (gone) await decide(this.#context, (tx) => letGo(tx, this.#context, gone, this.line.usage));
     this.#finish();
   }
 

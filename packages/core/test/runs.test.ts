@@ -104,6 +104,20 @@ describe('runs, epochs and leases', () => {
     await from.restart();
   });
 
+  test('[LIM2.90] a host that comes back first ends what it left, also what another host went on with and forgot', async () => {
+    await using one = await start({ host: 'one', reaps: true });
+    await one.plan({ a: [] });
+    const left = one.worker('a');
+    one.crash({ agentsDie: false });
+    await using two = await start({ host: 'two', beside: one });
+    await two.advance(16_000);
+    await two.worker('a').reports('carried on');
+    expect((await two.task('a')).run?.identity).toBeNull();
+    expect(left.alive).toBe(true);
+    await one.restart();
+    expect(left.alive).toBe(false);
+  });
+
   test('[ID4] a host that cannot renew stops its agents before the lease ends and writes nothing more', async () => {
     await using world = await start();
     await world.plan({ a: [] });

@@ -51,6 +51,8 @@ export interface WorldOptions {
   readonly integrates?: boolean;
   /** No word of other hosts arrives. */
   readonly deaf?: boolean;
+  /** The host itself knows which agents it started. */
+  readonly reaps?: boolean;
   /** An agent without a process to name. */
   readonly anonymous?: boolean;
   /** What an agent does by itself as soon as a turn begins, inside the engine's call. */
@@ -249,6 +251,7 @@ export class World implements AsyncDisposable {
           ['scripted', 'claude', ...(options.integrates ? [INTEGRATOR.backend] : [])].includes(backend)
             ? executor
             : undefined,
+        ...(options.reaps ? { reapAll: async () => this.#reapAll() } : {}),
       },
       agents: {
         names: () => options.agents ?? AGENTS,
@@ -260,6 +263,10 @@ export class World implements AsyncDisposable {
       log: (level, message, data) => this.logs.push({ level, message, data }),
     });
     return engine;
+  }
+
+  #reapAll(): void {
+    for (const agent of this.agents.filter(({ alive }) => alive)) agent.kill();
   }
 
   #executor(engine: () => Engine): Executor {

@@ -120,4 +120,10 @@ export interface Executors {
   get(backend: string): Executor | undefined;
   /** Why the default one is that, for people; without it nobody says. */
   why?(): string;
+  /**
+   * Ends whatever earlier lives of this host left running, whether or not anybody still has it on record: another host may
+   * have gone on with the task since, and forgotten it. Resolves when nothing of it lives. Without it, what is on record
+   * in the rows is all that is found; that is enough where no other host has a part in them.
+   */
+  reapAll?(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { INTEGRATOR, type Executor, type Executors } from '@reveille/core';
 import { scriptedExecutor } from '@reveille/executors';
 import type { Boundary } from '@reveille/worktrees';
 import { acpBackends, claudeBackend } from './acp/backends.ts';
-import { acpExecutorOf, claudeExecutorOf } from './acp/executors.ts';
+import { acpExecutorOf, claudeExecutorOf, reapAgents } from './acp/executors.ts';
 import { builtinOf } from './builtin.ts';
 import type { CallerWorlds } from './caller-world.ts';
 import type { FoundEndpoint } from './endpoint.ts';
@@ -42,6 +42,7 @@ export function openBackends(rooms: Rooms): Executors & { readonly usual: string
     get: (name) => all.get(name),
     usual: usual.name,
     why: () => usual.why,
+    reapAll: () => reapAgents(rooms.world),
   };
 }
 

@@ -8,4 +8,5 @@ export type { AgentAction, Wish } from './permission.ts';
 export { endpointsIn, environmentFor } from './environment.ts';
 export { missing } from './failures.ts';
 export { makeHome, pruneHomes } from './home.ts';
+export { Ledger } from './ledger.ts';
 export { findProgram, installedWith } from './program.ts';

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MARK } from './process.ts';
@@ -6,6 +6,7 @@ import { endStrays, killGroup } from './strays.ts';
 
 const EVERY_MS = 10;
 const TRIES = 500;
+const ENDING = '.json';
 
 /**
  * Which process an agent is, on disk: so that a later life finds what an earlier one left, and nothing else. The core
@@ -45,6 +46,13 @@ export class Ledger {
     this.forget(name);
   }
 
+  /** Resolves when nothing lives that was recorded here. For a new life that has recorded nothing yet. */
+  async reapAll(): Promise<void> {
+    for (const file of readdirSync(this.#folder)) {
+      if (file.endsWith(ENDING)) await this.reap(file.slice(0, -ENDING.length));
+    }
+  }
+
   #read(name: string): { readonly pid: number; readonly identity: string } | null {
     try {
       const value: unknown = JSON.parse(readFileSync(this.#file(name), 'utf8'));
@@ -60,6 +68,6 @@ export class Ledger {
 
   /** Names are ids of ours; anything else is not let into a path. */
   #file(name: string): string {
-    return join(this.#folder, `${name.replaceAll(/[^\w.-]/g, '_')}.json`);
+    return join(this.#folder, `${name.replaceAll(/[^\w.-]/g, '_')}${ENDING}`);
   }
 }

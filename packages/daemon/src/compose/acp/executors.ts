@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { mayAsk, policyNow, type Executor, type StartSpec } from '@reveille/core';
-import { acpExecutor, pruneHomes, type AgentAction, type Hands, type Wish } from '@reveille/executors/acp';
+import {
+  Ledger,
+  acpExecutor,
+  pruneHomes,
+  type AgentAction,
+  type Hands,
+  type Wish,
+} from '@reveille/executors/acp';
 import { priceOf } from '@reveille/executors/builtin';
 import { CLAUDE, SDK_PACKAGE, claudeExecutor, loadSdk } from '@reveille/executors/claude';
 import { ReveilleError } from '@reveille/protocol';
@@ -59,6 +66,16 @@ export function claudeExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
   });
 }
 
+/** Ends what earlier daemons of this place left: every agent that is a program of its own is recorded there. */
+export async function reapAgents({ place, log }: World): Promise<void> {
+  try {
+    await new Ledger(processesOf(place.home), processIdentity).reapAll();
+  } catch (error) {
+    log.warn('agents of an earlier daemon may be left', { error: String(error) });
+  }
+}
+
+const processesOf = (home: string): string => join(home, 'processes');
 const homesOf = (home: string): string => join(home, 'agents');
 
 /** What every agent that is a program of its own has of the other rooms. */
@@ -71,7 +88,7 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
     world.log.warn('old homes of agents could not be removed', { error: String(error) });
   });
   return {
-    folder: join(place.home, 'processes'),
+    folder: processesOf(place.home),
     identityOf: processIdentity,
     launch: async (spec: StartSpec) => {
       // After a restart nobody has asked for this repository's agents yet.

@@ -1,0 +1,53 @@
+import type { Habit } from './options.ts';
+import type { Process } from './process.ts';
+
+/** Something an agent does in its turn if its seed has the habit. More of them go here. */
+export interface MoreDoing {
+  readonly habit: Habit;
+  readonly weight: number;
+  readonly act: (agent: Process) => Promise<void>;
+}
+
+export const MORE_DOINGS: Readonly<Record<string, MoreDoing>> = {
+  leave: { habit: 'leave', weight: 6, act: askLeave },
+  restToAsk: { habit: 'rest_to_ask', weight: 6, act: restToAsk },
+};
+
+const CHOICES = ['allow', 'deny'] as const;
+const DENIED = 'Nobody answered in time. This counts as: denied.';
+
+/**
+ * Wants to do what needs leave, and stands still until somebody has answered; now and then it gives up. The same wish
+ * again is the same request while that is open, and another one once it has been answered: leave is used once.
+ */
+async function askLeave(agent: Process): Promise<void> {
+  const { world, mind } = agent;
+  const key = mind.wish ?? `wish ${world.nextPid()}`;
+  mind.wish = key;
+  const patienceMs = world.chance.hit(0.3) ? world.chance.skewed(1, 20_000) : null;
+  const answer = await agent.standStill({ text: `may I ${key}?`, options: [...CHOICES], key }, patienceMs);
+  mind.wish = null;
+  const used = [...world.auditor.ledger.rows.request.values()].find(
+    (request) =>
+      request.task === mind.task &&
+      request.key === key &&
+      !world.leaveUsed.has(request.id) &&
+      (request.state === 'expired' ? answer === DENIED : request.answer?.text === answer),
+  );
+  world.check(
+    used !== undefined,
+    'one answer',
+    () => `${agent.identity} was told "${answer}" to "${key}", and nobody said that, or it was used before`,
+  );
+  if (used) world.leaveUsed.add(used.id);
+}
+
+/** Asks, and ends its turn: the answer wakes it. */
+async function restToAsk(agent: Process): Promise<void> {
+  const { world } = agent;
+  const message = `which way, ${world.nextPid()}?`;
+  await agent.call('asks and rests', (to) => to.notifyParent({ type: 'question', message }));
+  agent.endTurn('waits for an answer');
+  // The script of this turn is over; the next one begins with the next turn.
+  await new Promise(() => {});
+}
