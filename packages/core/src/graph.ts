@@ -6,7 +6,7 @@ import type { Tx } from './tx.ts';
 /** A task completed: dependents that waited for nothing else become ready (PLN3). */
 export async function releaseDependents(tx: Tx, task: Task): Promise<void> {
   for (const id of task.dependents) {
-    const dependent = await tx.need('task', id);
+    const dependent = tx.known('task', id) ?? (await tx.need('task', id));
     const openDependencies = dependent.openDependencies - 1;
     const next = { ...dependent, openDependencies };
     tx.put('task', next);

@@ -69,7 +69,7 @@ export async function finish(
   options: { run: Run | null; lastWord: boolean; wasBlocked?: boolean },
 ): Promise<void> {
   await tellOwner(tx, context, task, options.run);
-  const session = await tx.need('session', task.session);
+  const session = tx.known('session', task.session) ?? (await tx.need('session', task.session));
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
   if (task.state === 'completed') await releaseDependents(tx, task);
@@ -93,7 +93,7 @@ function endWhy(end: RunEnd): string {
 /** The end, keyed by its run: a second attempt's end is not a duplicate of the first's. */
 async function tellOwner(tx: Tx, context: Context, task: Task, run: Run | null): Promise<void> {
   if (task.plan === null) {
-    const owner = await tx.need('session', task.owner);
+    const owner = tx.known('session', task.owner) ?? (await tx.need('session', task.owner));
     tx.put('session', { ...owner, childrenOpen: owner.childrenOpen - 1 });
   }
   await enqueue(tx, context, {

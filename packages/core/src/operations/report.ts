@@ -84,12 +84,12 @@ async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: Parsed
     });
     return { stale };
   }
-  const run = await tx.need('run', caller.run);
-  const task = await tx.need('task', run.task);
+  const run = tx.known('run', caller.run) ?? (await tx.need('run', caller.run));
+  const task = tx.known('task', run.task) ?? (await tx.need('task', run.task));
   const problems =
     task.resultSchema && status === 'success' ? checkJsonSchema(task.resultSchema, structured) : [];
   if (problems.length > 0) return { result: { accepted: false, code: 'invalid_result', problems } };
-  const { childrenOpen } = await tx.need('session', caller.session);
+  const { childrenOpen } = tx.known('session', caller.session) ?? (await tx.need('session', caller.session));
   const open =
     childrenOpen > 0 ? await tx.list('task', { list: 'openByOwner', equal: [caller.session, 1] }) : [];
   if (open.length > 0 && !report.giveUpChildren) {
