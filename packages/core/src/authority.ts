@@ -29,13 +29,13 @@ export async function checkCaller(tx: Tx, caller: Caller): Promise<void> {
 }
 
 export async function staleness(tx: Tx, caller: Extract<Caller, { kind: 'worker' }>): Promise<string | null> {
-  const run = await tx.get('run', caller.run);
+  const run = tx.known('run', caller.run) ?? (await tx.get('run', caller.run));
   if (!run) return `there is no run ${caller.run}`;
   if (run.session !== caller.session) return `run ${run.id} is not of session ${caller.session}`;
   if (run.state === 'ended') return `run ${run.id} has ended`;
   if (run.epoch !== caller.epoch)
     return `run ${run.id} went on under epoch ${run.epoch}, yours is ${caller.epoch}`;
-  const task = await tx.need('task', run.task);
+  const task = tx.known('task', run.task) ?? (await tx.need('task', run.task));
   return task.cancelling ? `task ${task.id} is being cancelled` : null;
 }
 

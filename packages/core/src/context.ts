@@ -45,20 +45,18 @@ export class Gate {
   #taken = false;
   #firstAt = 0;
   #thenAt = 0;
-  readonly #leave = (): void => this.#next();
 
-  enter(lane: Lane): Promise<() => void> {
-    if (!this.#taken) {
-      this.#taken = true;
-      return Promise.resolve(this.#leave);
-    }
-    return new Promise((resolve) => {
+  /** Null: there is nobody inside, and nothing to wait for. */
+  enter(lane: Lane): Promise<void> | null {
+    if (this.#taken) {
       const queue = lane === 'first' ? this.#first : this.#then;
-      queue.push(() => resolve(this.#leave));
-    });
+      return new Promise((resolve) => queue.push(resolve));
+    }
+    this.#taken = true;
+    return null;
   }
 
-  #next(): void {
+  leave(): void {
     const enter = this.#first[this.#firstAt] ?? this.#then[this.#thenAt];
     if (!enter) {
       this.#taken = false;

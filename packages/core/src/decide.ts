@@ -56,12 +56,13 @@ async function make<T>(
   lane: Lane,
   left: ReadonlyMap<RunId, Left>,
 ) {
-  const leave = await context.gate.enter(lane);
+  const entering = context.gate.enter(lane);
+  if (entering) await entering;
   const tx = new Tx(context.store, context.clock.now(), context.workspaces ? left : null);
   try {
     const value = await decision(tx);
     if (!tx.dirty) return { tx, value, committing: null };
-    await derivePlans(tx);
+    if (tx.movesPlans) await derivePlans(tx);
     const committing = context.store.commit(tx.change());
     if (context.store.readsOwnWrites) return { tx, value, committing };
     return { tx, value, committing: Promise.resolve(await committing) };
@@ -71,6 +72,6 @@ async function make<T>(
     if (!context.store.readsOwnWrites && !isStoreError(error) && (await tx.isStale())) return 'stale';
     throw error;
   } finally {
-    leave();
+    context.gate.leave();
   }
 }

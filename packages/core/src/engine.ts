@@ -105,7 +105,8 @@ export class Engine {
     await this.host.scheduler.drain();
     this.context.retries.close();
     // What was being decided is decided, and on disk if it can be, before the store may be closed.
-    (await this.context.gate.enter('then'))();
+    await this.context.gate.enter('then');
+    this.context.gate.leave();
     await this.context.store
       .barrier()
       .catch((error: unknown) => this.#log('the last changes were lost', error, {}));

@@ -7,7 +7,7 @@ import type { Tx } from './tx.ts';
 export async function releaseDependents(tx: Tx, task: Task): Promise<number> {
   let freed = 0;
   for (const id of task.dependents) {
-    const dependent = await tx.need('task', id);
+    const dependent = tx.known('task', id) ?? (await tx.need('task', id));
     const openDependencies = dependent.openDependencies - 1;
     const next = { ...dependent, openDependencies };
     tx.put('task', next);

@@ -47,7 +47,7 @@ export async function checkAncestry(
   input: SpawnInput,
 ): Promise<void> {
   for (let session: Session | undefined = parent; session?.task;) {
-    const task: Task = await tx.need('task', session.task);
+    const task: Task = tx.known('task', session.task) ?? (await tx.need('task', session.task));
     if (
       task.agent.name === agent.name &&
       task.agent.backend === agent.backend &&

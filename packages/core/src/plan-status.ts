@@ -9,7 +9,7 @@ const CAN_STILL_RUN = ['pending', 'ready', 'running', 'waiting', 'review'] as co
  */
 export async function derivePlans(tx: Tx): Promise<void> {
   for (const [id, moves] of tx.planMoves) {
-    const plan = await tx.need('plan', id);
+    const plan = tx.known('plan', id) ?? (await tx.need('plan', id));
     const counts = counted(plan, moves);
     const state = derivedState(plan, counts);
     const moved = state === plan.state ? {} : { state, since: tx.now, why: reason(plan, state, counts) };

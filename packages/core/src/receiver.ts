@@ -106,6 +106,6 @@ export class AttachedReceiver implements Taker {
 
 async function again(tx: Tx, messages: readonly Message[]): Promise<Message[]> {
   const rows: Message[] = [];
-  for (const { id } of messages) rows.push(await tx.need('message', id));
+  for (const { id } of messages) rows.push(tx.known('message', id) ?? (await tx.need('message', id)));
   return rows;
 }

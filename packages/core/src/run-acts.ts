@@ -174,9 +174,9 @@ const isPlanRunning = async (tx: Tx, session: Session): Promise<boolean> =>
 
 /** The run, if it is still this host's to advance. Everything a worker run writes begins with this. */
 export async function held(tx: Tx, id: RunId, epoch: number): Promise<{ run: Run; task: Task } | null> {
-  const run = await tx.get('run', id);
+  const run = tx.known('run', id) ?? (await tx.get('run', id));
   if (!run || run.state === 'ended' || run.epoch !== epoch) return null;
-  return { run, task: await tx.need('task', run.task) };
+  return { run, task: tx.known('task', run.task) ?? (await tx.need('task', run.task)) };
 }
 
 /**

@@ -80,7 +80,7 @@ export async function finish(
   const moved = await moveDependents(tx, task, options.wasBlocked ?? false);
   const moves = task.plan === null || moved > 0 || (await endsPlan(tx, task));
   await tellOwner(tx, context, task, { run, request, moves });
-  const session = await tx.need('session', task.session);
+  const session = tx.known('session', task.session) ?? (await tx.need('session', task.session));
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
   if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
@@ -117,7 +117,7 @@ async function tellOwner(
 ): Promise<void> {
   const { run, request, moves } = told;
   if (task.plan === null) {
-    const owner = await tx.need('session', task.owner);
+    const owner = tx.known('session', task.owner) ?? (await tx.need('session', task.owner));
     tx.put('session', { ...owner, childrenOpen: owner.childrenOpen - 1 });
   }
   await enqueue(tx, context, {

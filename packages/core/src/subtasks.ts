@@ -28,7 +28,7 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
     const [same] = await tx.list('task', { list: 'byKey', equal: [`${parentId}/${input.key}`], limit: 1 });
     if (same) return { task: same.id };
   }
-  const parent = await tx.need('session', parentId);
+  const parent = tx.known('session', parentId) ?? (await tx.need('session', parentId));
   if (parent.state === 'ended')
     throw new ReveilleError('wrong_state', `Session ${parentId} has ended and can spawn nothing.`);
   checkSpawn(context.settings, parent, tx.now);

@@ -9,7 +9,7 @@ import {
 } from '@reveille/protocol';
 import { factsOf } from './facts.ts';
 import type { Offer } from './ports/dispatch.ts';
-import type { Change, Find, Guard, Store, TableName, Tables, Write } from './ports/store.ts';
+import type { Change, Find, Guard, Row, Store, TableName, Tables, Write } from './ports/store.ts';
 import type { Left } from './ports/workspaces.ts';
 
 /** Not a failure: the decision ends this run, and what it left has to be collected before. */
@@ -41,13 +41,13 @@ export class Tx {
   readonly now: number;
   readonly #store: Store;
   readonly #entries = new Map<string, Entry>();
-  readonly #letters = new Map<SessionId, Map<string, Message>>();
-  readonly #facts: Fact[] = [];
-  readonly #offers = new Map<string, Offer>();
-  readonly #drops = new Set<string>();
-  readonly #wakes = new Set<SessionId>();
-  /** Tasks of plans that moved, for the plan's derived status: plan → state → difference. */
-  readonly planMoves = new Map<string, Map<TaskState, number>>();
+  // Most decisions need few of these, and three are made for every child: each is made when it is needed.
+  #letters: Map<SessionId, Map<string, Message>> | null = null;
+  #facts: Fact[] | null = null;
+  #offers: Map<string, Offer> | null = null;
+  #drops: Set<string> | null = null;
+  #wakes: Set<SessionId> | null = null;
+  #planMoves: Map<string, Map<TaskState, number>> | null = null;
   readonly #left: ReadonlyMap<RunId, Left> | null;
   #dirty = false;
 
@@ -77,32 +77,41 @@ export class Tx {
     return this.#read(table, id, true) as Promise<Tables[T]>;
   }
 
-  /** Not async: a decision reads a dozen rows, and each turn of the microtask queue is felt. */
+  /**
+   * The row, if it need not be waited for: a decision reads a dozen rows, some of them again and again, and each turn of
+   * the microtask queue is felt. Where it is felt most one asks for this first.
+   */
+  known<T extends TableName>(table: T, id: string): Tables[T] | undefined {
+    const entry = this.#entries.get(keyOf(table, id));
+    if (entry) return entry.after as Tables[T] | undefined;
+    const row = this.#store.atHand?.(table, id);
+    if (row) this.#saw(table, id, row);
+    return row?.doc;
+  }
+
   #read<T extends TableName>(table: T, id: string, must: boolean): Promise<Tables[T] | undefined> {
-    const key = keyOf(table, id);
-    const known = this.#entries.get(key);
-    if (known && (known.after || !must)) return Promise.resolve(known.after as Tables[T] | undefined);
-    if (known) return Promise.reject(notFound(table, id));
+    const known = this.known(table, id);
+    if (known) return Promise.resolve(known);
+    const looked = this.#entries.has(keyOf(table, id));
+    if (looked) return must ? Promise.reject(notFound(table, id)) : Promise.resolve(undefined);
     return this.#store.get(table, id).then((row) => {
-      this.#entries.set(key, { table, id, version: row?.version ?? 0, before: row?.doc, after: row?.doc });
+      this.#saw(table, id, row);
       if (must && !row) throw notFound(table, id);
       return row?.doc;
     });
   }
 
+  #saw<T extends TableName>(table: T, id: string, row: Row<T> | undefined): void {
+    const doc = row?.doc;
+    this.#entries.set(keyOf(table, id), { table, id, version: row?.version ?? 0, before: doc, after: doc });
+  }
+
   async list<T extends TableName>(table: T, find: Find): Promise<Tables[T][]> {
     const rows = await this.#store.find(table, find);
     return rows.flatMap((row) => {
-      const key = keyOf(table, row.doc.id);
-      const known = this.#entries.get(key);
+      const known = this.#entries.get(keyOf(table, row.doc.id));
       if (known) return known.after ? [known.after as Tables[T]] : [];
-      this.#entries.set(key, {
-        table,
-        id: row.doc.id,
-        version: row.version,
-        before: row.doc,
-        after: row.doc,
-      });
+      this.#saw(table, row.doc.id, row);
       return [row.doc];
     });
   }
@@ -118,14 +127,15 @@ export class Tx {
   }
 
   #letter(message: Message): void {
-    const known = this.#letters.get(message.to);
+    const letters = (this.#letters ??= new Map());
+    const known = letters.get(message.to);
     if (known) known.set(message.id, message);
-    else this.#letters.set(message.to, new Map([[message.id, message]]));
+    else letters.set(message.to, new Map([[message.id, message]]));
   }
 
   /** The messages to a session that this decision has put: the only rows it may have to list before they are stored. */
   lettersTo(session: SessionId): Iterable<Message> {
-    return this.#letters.get(session)?.values() ?? [];
+    return this.#letters?.get(session)?.values() ?? NONE;
   }
 
   /** Whether a row has changed since it was read. */
@@ -137,34 +147,43 @@ export class Tx {
   }
 
   note(fact: Fact): void {
-    this.#facts.push(fact);
+    (this.#facts ??= []).push(fact);
     this.#dirty = true;
   }
 
   /** `release`: whoever holds the task gives it up with this change; otherwise a task that is held stays so. */
   offer(offer: Offer, options: { release?: boolean } = {}): void {
-    if (options.release) this.#drops.add(offer.task);
-    this.#offers.set(offer.task, offer);
+    if (options.release) (this.#drops ??= new Set()).add(offer.task);
+    (this.#offers ??= new Map()).set(offer.task, offer);
     this.#dirty = true;
   }
 
   drop(task: string): void {
-    this.#offers.delete(task);
-    this.#drops.add(task);
+    this.#offers?.delete(task);
+    (this.#drops ??= new Set()).add(task);
     this.#dirty = true;
   }
 
   wake(session: SessionId): void {
-    this.#wakes.add(session);
+    (this.#wakes ??= new Set()).add(session);
   }
 
   /** Its mail is taken in this very decision: there is nothing to look at. */
   letSleep(session: SessionId): void {
-    this.#wakes.delete(session);
+    this.#wakes?.delete(session);
   }
 
-  get wakes(): ReadonlySet<SessionId> {
-    return this.#wakes;
+  get wakes(): Iterable<SessionId> {
+    return this.#wakes ?? NONE;
+  }
+
+  /** Tasks of plans that moved, for the plan's derived status: plan → state → difference. */
+  get planMoves(): Map<string, Map<TaskState, number>> {
+    return (this.#planMoves ??= new Map());
+  }
+
+  get movesPlans(): boolean {
+    return (this.#planMoves?.size ?? 0) > 0;
   }
 
   get dirty(): boolean {
@@ -186,14 +205,16 @@ export class Tx {
     return {
       writes,
       guards,
-      facts: [...facts, ...this.#facts],
-      offers: [...this.#offers.values()],
-      drops: [...this.#drops],
-      wakes: [...this.#wakes],
+      facts: this.#facts ? [...facts, ...this.#facts] : facts,
+      offers: this.#offers ? [...this.#offers.values()] : NONE,
+      drops: this.#drops ? [...this.#drops] : NONE,
+      wakes: this.#wakes ? [...this.#wakes] : NONE,
       at: this.now,
     };
   }
 }
+
+const NONE: readonly never[] = [];
 
 const notFound = (table: TableName, id: string): ReveilleError =>
   new ReveilleError('not_found', `There is no ${table} ${id}.`, { data: { table, id } });

@@ -89,12 +89,12 @@ async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: Parsed
     });
     return { stale };
   }
-  const run = await tx.need('run', caller.run);
-  const task = await tx.need('task', run.task);
+  const run = tx.known('run', caller.run) ?? (await tx.need('run', caller.run));
+  const task = tx.known('task', run.task) ?? (await tx.need('task', run.task));
   const problems =
     task.resultSchema && status === 'success' ? checkJsonSchema(task.resultSchema, structured) : [];
   if (problems.length > 0) return { result: { accepted: false, code: 'invalid_result', problems } };
-  const session = await tx.need('session', caller.session);
+  const session = tx.known('session', caller.session) ?? (await tx.need('session', caller.session));
   const plans = (await openPlans(tx, session)).filter(isUnderWay);
   const open =
     session.childrenOpen > 0 || plans.length > 0

@@ -202,6 +202,8 @@ export type Outcome =
 export interface Store {
   readonly readsOwnWrites: boolean;
   get<T extends TableName>(table: T, id: string): Promise<Row<T> | undefined>;
+  /** The row, if it need not be waited for. A store that always has to look need not have this. */
+  atHand?<T extends TableName>(table: T, id: string): Row<T> | undefined;
   find<T extends TableName>(table: T, find: Find): Promise<Row<T>[]>;
   /** Sessions with queued messages, for the sweep (WAK4). */
   sessionsWithMail(limit: number): Promise<string[]>;

@@ -17,12 +17,21 @@ export const records: Migration = {
   ],
 };
 
-function tables({ name: dialect, text, integer, real, keyed }: Dialect): string[] {
-  // SQLite writes the page of a row again with every version, so there what never changes is kept apart.
-  const documents =
-    dialect === 'sqlite' ? ['doc TEXT NOT NULL', 'live TEXT NOT NULL'] : ['doc TEXT NOT NULL'];
+function tables({ name: dialect, text, integer, real }: Dialect): string[] {
+  // SQLite writes a row again with every version: there it is found by a number, not by its long id, and what never
+  // changes is kept apart.
+  const record =
+    dialect === 'sqlite'
+      ? [
+          'n INTEGER PRIMARY KEY',
+          'id TEXT NOT NULL UNIQUE',
+          'v INTEGER NOT NULL',
+          'doc TEXT NOT NULL',
+          'live TEXT NOT NULL',
+        ]
+      : [`id ${text} PRIMARY KEY`, `v ${integer} NOT NULL`, 'doc TEXT NOT NULL'];
   const table = (name: string, columns: string[]): string =>
-    `CREATE TABLE ${name} (${[`id ${text} PRIMARY KEY`, `v ${integer} NOT NULL`, ...documents, ...columns].join(', ')}) ${keyed}`;
+    `CREATE TABLE ${name} (${[...record, ...columns].join(', ')})`;
   return [
     table('plan', [`state ${text} NOT NULL`, `at ${real} NOT NULL`]),
     table('task', [`plan ${text}`, `owner ${text} NOT NULL`, `open ${integer}`, `key ${text}`]),

@@ -55,7 +55,7 @@ export class EventLog {
 
   flush(): void {
     for (const { first, count, at, texts } of this.#unwritten) {
-      this.#insert.run(first, count, at, `[${texts.join(',')}]`);
+      this.#insert.get(first, count, at, `[${texts.join(',')}]`);
     }
     this.#unwritten = [];
   }

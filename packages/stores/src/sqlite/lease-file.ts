@@ -42,8 +42,8 @@ export class LeaseFile {
     const toWall = this.#clock.now() - this.#clock.mono();
     for (const task of this.#touched) {
       const lease = this.leases.get(task);
-      if (lease) this.#put.run(task, lease.rank, lease.seq, lease.due + toWall, lease.waitMs);
-      else this.#delete.run(task);
+      if (lease) this.#put.get(task, lease.rank, lease.seq, lease.due + toWall, lease.waitMs);
+      else this.#delete.get(task);
     }
     this.#touched.clear();
   }

@@ -105,6 +105,7 @@ function sqliteStore(db: DatabaseSync, writer: Writer, close: () => Promise<void
   return {
     readsOwnWrites: true,
     get: (table, id) => writer.get(table, id),
+    atHand: (table, id) => writer.atHand(table, id),
     find: (table, find) => writer.read(() => writer.rows.find(table, find)),
     sessionsWithMail: (limit) =>
       writer.read(() => {

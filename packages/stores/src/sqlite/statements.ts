@@ -8,6 +8,12 @@ import { Halves } from './halves.ts';
 /** The bit of the fixed half, beyond those of the columns. */
 const DOC = 1 << 30;
 
+/** Where a row is in its table: by its number, which the file alone knows, and by its id. */
+export interface Place {
+  readonly n: number;
+  readonly id: string;
+}
+
 interface ListStatements {
   readonly all: StatementSync;
   readonly after: StatementSync;
@@ -31,28 +37,31 @@ export class Statements {
     this.#db = db;
     this.#shape = shape;
     this.#halves = new Halves(shape, fieldsOf(db, shape));
-    this.#get = asArrays(db.prepare(`SELECT v, doc, live FROM ${table} WHERE id = ?`));
-    const names = ['id', 'v', 'doc', 'live', ...columns.map(quoted)];
+    this.#get = asArrays(db.prepare(`SELECT n, v, doc, live FROM ${table} WHERE id = ?`));
+    const names = ['n', 'id', 'v', 'doc', 'live', ...columns.map(quoted)];
     this.#insert = db.prepare(
       `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
     );
-    this.#delete = db.prepare(`DELETE FROM ${table} WHERE id = ?`);
+    this.#delete = db.prepare(`DELETE FROM ${table} WHERE n = ?`);
     this.#owners = shape.unique.map((at) =>
       asArrays(db.prepare(`SELECT id FROM ${table} WHERE ${quoted(columns[at] ?? '')} = ?`)),
     );
     this.#lists = new Map(shape.lists.map((list) => [list.name, listStatements(db, shape, list)]));
   }
 
-  maxId(): string {
-    const [id] = asArrays(this.#db.prepare(`SELECT max(id) FROM ${this.#shape.table}`)).get() as unknown as [
-      string | null,
-    ];
-    return id ?? '';
+  /** The greatest number and the greatest id of all rows. */
+  greatest(): Place {
+    const table = this.#shape.table;
+    const found = asArrays(
+      this.#db.prepare(`SELECT max(n), (SELECT max(id) FROM ${table}) FROM ${table}`),
+    ).get();
+    const [n, id] = found as unknown as [number | null, string | null];
+    return { n: n ?? 0, id: id ?? '' };
   }
 
-  get(id: string): Row<TableName> | undefined {
-    const found = this.#get.get(id) as unknown as [number, string, string] | undefined;
-    return found && { version: found[0], doc: this.#halves.join(found[1], found[2]) };
+  get(id: string): { readonly n: number; readonly row: Row<TableName> } | undefined {
+    const found = this.#get.get(id) as unknown as [number, number, string, string] | undefined;
+    return found && { n: found[0], row: { version: found[1], doc: this.#halves.join(found[2], found[3]) } };
   }
 
   /** What of a document is written with every version of it. */
@@ -74,34 +83,47 @@ export class Statements {
   }
 
   /** Makes the file have `row` where it has `stored`. */
-  write(id: string, stored: Row<TableName> | undefined, row: Row<TableName> | undefined, text: string): void {
+  write(
+    { n, id }: Place,
+    stored: Row<TableName> | undefined,
+    row: Row<TableName> | undefined,
+    text: string,
+  ): void {
     if (!row) {
-      this.#delete.run(id);
+      this.#delete.run(n);
       return;
     }
-    const values = columnValues(this.#shape, row.doc);
     if (!stored) {
-      this.#insert.run(id, row.version, this.#halves.fixedText(row.doc), text, ...values);
+      // `get`, because `run` makes an answer that nobody asks for.
+      const fixed = this.#halves.fixedText(row.doc);
+      this.#insert.get(n, id, row.version, fixed, text, ...columnValues(this.#shape, row.doc));
       return;
     }
-    const old = columnValues(this.#shape, stored.doc);
     const changed: ColumnValue[] = [];
-    let mask = 0;
-    if (!this.#halves.sameFixed(stored.doc, row.doc)) {
-      mask |= DOC;
-      changed.push(this.#halves.fixedText(row.doc));
-    }
-    for (let at = 0; at < values.length; at++) {
-      if (values[at] === old[at]) continue;
-      mask |= 1 << at;
-      changed.push(values[at] ?? null);
-    }
-    const { changes } = this.#update(mask).run(row.version, text, ...changed, id, stored.version);
+    const mask = this.#differences(stored.doc, row.doc, changed);
+    const { changes } = this.#update(mask).run(row.version, text, ...changed, n, stored.version);
     if (changes === 1) return;
     throw new ReveilleError(
       'store_failed',
       `The ${this.#shape.table} ${id} is not what was read: the file was changed by somebody else.`,
     );
+  }
+
+  /** Which columns differ, as a bit mask; their new values are added to `changed`. */
+  #differences(before: Doc, after: Doc, changed: ColumnValue[]): number {
+    let mask = 0;
+    if (!this.#halves.sameFixed(before, after)) {
+      mask |= DOC;
+      changed.push(this.#halves.fixedText(after));
+    }
+    const { read } = this.#shape;
+    for (let at = 0; at < read.length; at++) {
+      const value = read[at]?.(after) ?? null;
+      if (value === (read[at]?.(before) ?? null)) continue;
+      mask |= 1 << at;
+      changed.push(value);
+    }
+    return mask;
   }
 
   #update(mask: number): StatementSync {
@@ -110,7 +132,7 @@ export class Statements {
     const { table, columns } = this.#shape;
     const changed = columns.filter((_, at) => mask & (1 << at)).map((name) => `${quoted(name)} = ?`);
     const sets = ['v = ?', 'live = ?', ...(mask & DOC ? ['doc = ?'] : []), ...changed].join(', ');
-    const statement = this.#db.prepare(`UPDATE ${table} SET ${sets} WHERE id = ? AND v = ?`);
+    const statement = this.#db.prepare(`UPDATE ${table} SET ${sets} WHERE n = ? AND v = ?`);
     this.#updates.set(mask, statement);
     return statement;
   }

@@ -1,11 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Find, Row, TableName, Write } from '@reveille/core';
 import type { ColumnValue, Doc, Shape } from '../columns.ts';
-import { Statements } from './statements.ts';
+import { Statements, type Place } from './statements.ts';
 
 /** A row as readers see it, and as the file has it inside the open transaction. */
-interface Entry {
-  readonly id: string;
+interface Entry extends Place {
   row: Row<TableName> | undefined;
   text: string;
   stored: Row<TableName> | undefined;
@@ -58,6 +57,7 @@ export class SqliteTable {
   readonly #pending: readonly Map<ColumnValue, string>[];
   /** The greatest id there ever was: ids grow, so a new one needs no look into the file. */
   #maxId: string;
+  #maxN: number;
 
   constructor(db: DatabaseSync, shape: Shape, options: TableOptions) {
     this.#shape = shape;
@@ -65,7 +65,9 @@ export class SqliteTable {
     this.#begin = options.begin;
     this.#bound = options.cachedRows;
     this.#pending = shape.unique.map(() => new Map());
-    this.#maxId = this.#statements.maxId();
+    const greatest = this.#statements.greatest();
+    this.#maxId = greatest.id;
+    this.#maxN = greatest.n;
   }
 
   cached(id: string): Row<TableName> | undefined {
@@ -141,30 +143,33 @@ export class SqliteTable {
     for (const pending of this.#pending) pending.clear();
   }
 
-  #write({ id, stored, row, text }: Entry): void {
+  #write(entry: Entry): void {
+    const { stored, row, text } = entry;
     // No text: not an eager table, or a row that was flushed and then put back by a failing change.
     const live = text || (row ? this.#statements.liveText(row.doc) : '');
-    this.#statements.write(id, stored, row, live);
+    this.#statements.write(entry, stored, row, live);
   }
 
   #load(id: string): Entry | undefined {
     if (id > this.#maxId) return undefined;
-    const row = this.#statements.get(id);
-    if (!row) return undefined;
-    const entry: Entry = { id, row, text: '', stored: row, dirty: false };
+    const found = this.#statements.get(id);
+    if (!found) return undefined;
+    const { n, row } = found;
+    const entry: Entry = { n, id, row, text: '', stored: row, dirty: false };
     this.#cache.set(id, entry);
     return entry;
   }
 
   #insert(id: string): Entry {
-    const entry: Entry = { id, row: undefined, text: '', stored: undefined, dirty: false };
+    const entry: Entry = { n: ++this.#maxN, id, row: undefined, text: '', stored: undefined, dirty: false };
     this.#cache.set(id, entry);
     if (id > this.#maxId) this.#maxId = id;
     return entry;
   }
 
   #change(entry: Entry, row: Row<TableName> | undefined, text: string): void {
-    for (const [at, column] of this.#shape.unique.entries()) this.#movePending(at, column, entry, row);
+    const { unique } = this.#shape;
+    for (let at = 0; at < unique.length; at++) this.#movePending(at, unique[at] as number, entry, row);
     entry.row = row;
     entry.text = text;
     if (entry.dirty) return;

@@ -90,9 +90,13 @@ export class Writer {
     return this.#batch?.settled() ?? Promise.resolve();
   }
 
-  /** Most rows that are asked for are at hand. */
+  /** Most rows that are asked for are. */
+  atHand<T extends TableName>(table: T, id: string): Row<T> | undefined {
+    return this.#closed ? undefined : this.rows.cached(table, id);
+  }
+
   get<T extends TableName>(table: T, id: string): Promise<Row<T> | undefined> {
-    const row = this.#closed ? undefined : this.rows.cached(table, id);
+    const row = this.atHand(table, id);
     return row ? Promise.resolve(row) : this.read(() => this.rows.get(table, id));
   }
 
