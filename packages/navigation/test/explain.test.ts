@@ -44,17 +44,33 @@ test('[NAV1.6] what the text alone does not tell is left to the parser', () => {
   expect(explained("import a from './x';")[0]?.role).toBeNull();
 });
 
-test('[NAV2.3] hits are taken together only where nothing in the file can give them another meaning', () => {
+test('[NAV2.9] hits are taken together only where nothing in the file can give them another meaning', () => {
   const groups = (text: string) => explained(text).map(({ group }) => group);
   const imported = "import { A, B } from './a';\n";
   expect(groups(`${imported}A.x(); B.x; new A.x(); let a: A.x;`)).toEqual([
-    'value A',
-    'value B',
-    'value A',
-    'type A',
+    'value A of a',
+    'value B of a',
+    'value A of a',
+    'type A of a',
   ]);
-  expect(groups('A.x; f(A.x)')).toEqual(['value A', 'value A']);
-  const bound = ['(A) => A.x', 'let A = 1; A.x', 'f({ A }); A.x', 'A; A.x', 'try {} catch (A) { A.x }'];
+  expect(groups("import D, {\n  A as C,\n} from 'lib';\nC.x; D.x")).toEqual([
+    'value C in a.ts',
+    'value D in a.ts',
+  ]);
+  expect(groups("import D, { A as C } from '../b/c';\nimport * as E from './e';\nC.x; D.x; E.x")).toEqual([
+    'value A of ../b/c',
+    'value default of ../b/c',
+    'value * of e',
+  ]);
+  expect(groups('A.x; f(A.x)')).toEqual(['value A in a.ts', 'value A in a.ts']);
+  const bound = [
+    '(A) => A.x',
+    'let A = 1; A.x',
+    'f({ A }); A.x',
+    'A; A.x',
+    'try {} catch (A) { A.x }',
+    "import { A as C } from 'd'; A.x",
+  ];
   for (const text of bound) expect(groups(`${imported}${text}`), text).toEqual([null]);
   expect(groups('this.x; a.b.x; f().x; a[0].x; x; a?.x; a!.x')).toEqual([
     null,

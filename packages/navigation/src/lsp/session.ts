@@ -42,6 +42,8 @@ export class ServerSession {
   readonly #connection: Connection;
   /** What is open, with its version in the protocol. */
   readonly #open = new Map<string, number>();
+  /** The files that it has named. */
+  readonly #files = new Map<string, Pick<ServerPlace, 'path' | 'file'>>();
   /** How often it was told of anything that could make its next answer partial, and where it had answered for sure. */
   #told = 0;
   #settledAt = -1;
@@ -201,12 +203,9 @@ export class ServerSession {
   }
 
   #place({ uri, range }: Pick<FoundLocation, 'uri' | 'range'>): ServerPlace[] {
-    if (!URL.canParse(uri) || !uri.startsWith('file:///'))
-      return [{ path: null, file: uri, ...from1(range.start) }];
-    const file = fileURLToPath(uri);
-    const path = relative(this.root, file).split(sep).join('/');
-    const inside = path !== '' && !path.startsWith('../') && !path.startsWith('/');
-    return [{ path: inside ? path : null, file, ...from1(range.start) }];
+    const known = this.#files.get(uri) ?? fileOf(uri, this.root);
+    this.#files.set(uri, known);
+    return [{ ...known, ...from1(range.start) }];
   }
 
   #uri(path: string): string {
@@ -216,6 +215,15 @@ export class ServerSession {
   #languageId(path: string): string {
     return this.language.extensions[extensionOf(path)] ?? this.language.name;
   }
+}
+
+/** What a server names, as a file of the tree if it is one. */
+function fileOf(uri: string, root: string): Pick<ServerPlace, 'path' | 'file'> {
+  if (!URL.canParse(uri) || !uri.startsWith('file:///')) return { path: null, file: uri };
+  const file = fileURLToPath(uri);
+  const path = relative(root, file).split(sep).join('/');
+  const inside = path !== '' && !path.startsWith('../') && !path.startsWith('/');
+  return { path: inside ? path : null, file };
 }
 
 const from1 = ({ line, character }: { line: number; character: number }) => ({

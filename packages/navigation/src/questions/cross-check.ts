@@ -49,7 +49,7 @@ export async function crossCheck(
   for (const [i, hit] of written.entries()) {
     const { role, group } = explained[i] ?? UNEXPLAINED;
     if (role === 'comment' || role === 'string') reasons.set(hit, REASONS[role]);
-    else code.push({ hit, role, group: `${hit.path}\0${group ?? `${hit.line}:${hit.column}`}` });
+    else code.push({ hit, role, group: group ?? keyOf(hit) });
   }
   const found = await resolved(inquiry, session, { code, covered: given.covered });
   for (const [hit, reason] of found.reasons) reasons.set(hit, reason);
@@ -83,7 +83,7 @@ async function resolved(
   for (const { hit } of groups.slice(MOST_CHECKS).flat()) reasons.set(hit, UNCHECKED);
   const uses: TextHit[] = [];
   const unknown: Asked[] = [];
-  const targets = await inBatches(checked, 16, async ([first]) =>
+  const targets = await inBatches(checked, 8, async ([first]) =>
     first ? await targetsOf(inquiry, session, first.hit) : [],
   );
   for (const [i, group] of checked.entries()) {

@@ -8,10 +8,9 @@ export interface Region {
 const BEFORE_REGEX = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await extends default'.split(' '),
 );
-const NAME = /[\p{L}\p{N}_$]/u;
-const [NEWLINE, SLASH, STAR, BACKSLASH, BACKTICK, DOLLAR] = [10, 47, 42, 92, 96, 36];
-const [QUOTE, APOSTROPHE, OPEN, CLOSE, BRACKET, UNBRACKET] = [34, 39, 123, 125, 91, 93];
-const [UNPAREN, DOT, PLUS, MINUS] = [41, 46, 43, 45];
+/** What may begin or end a comment, a string, or code within one; braces count only within a template. */
+const SIGNS = /['"`/]/g;
+const SIGNS_AND_BRACES = /['"`/{}]/g;
 
 /**
  * The comments and strings of JavaScript and TypeScript, some thirty times as fast as a parser. It knows nothing of JSX, and
@@ -29,11 +28,6 @@ class Lexer {
   readonly #regions: Region[] = [];
   /** For each template that is open, how many braces are open in its `${…}`. */
   readonly #templates: number[] = [];
-  #at = 0;
-  /** What came before is a value: a slash divides. */
-  #value = false;
-  /** The last character that counts. */
-  #last = 0;
   #lost = false;
 
   constructor(text: string) {
@@ -41,108 +35,106 @@ class Lexer {
   }
 
   run(): readonly Region[] | null {
-    if (this.#text.startsWith('#!')) this.#mark('comment', this.#lineEnd(0));
-    while (this.#at < this.#text.length && !this.#lost) this.#step();
+    let at = this.#text.startsWith('#!') ? this.#mark('comment', 0, this.#lineEnd(0)) : 0;
+    while (!this.#lost) {
+      const signs = this.#templates.length > 0 ? SIGNS_AND_BRACES : SIGNS;
+      signs.lastIndex = at;
+      const match = signs.exec(this.#text);
+      if (!match) break;
+      at = this.#from(match.index, match[0]);
+    }
     return this.#lost || this.#templates.length > 0 ? null : this.#regions;
   }
 
-  #step(): void {
-    const code = this.#text.charCodeAt(this.#at);
-    if (code <= 32) this.#at += 1;
-    else if (code === SLASH) this.#slash();
-    else if (code === QUOTE || code === APOSTROPHE) this.#quoted(code);
-    else if (code === BACKTICK) this.#template(this.#at + 1);
-    else if (code === OPEN || code === CLOSE) this.#brace(code);
-    else if (isName(code)) this.#word();
-    else this.#sign(code);
+  /** Takes what begins here, and says where it ends. */
+  #from(at: number, sign: string): number {
+    if (sign === '/') return this.#slash(at);
+    if (sign === '`') return this.#template(at, at + 1);
+    if (sign === '{' || sign === '}') return this.#brace(at, sign);
+    return this.#quoted(at, sign);
   }
 
-  #slash(): void {
-    const next = this.#text.charCodeAt(this.#at + 1);
-    if (next === SLASH) return this.#mark('comment', this.#lineEnd(this.#at));
-    if (next === STAR) {
-      const end = this.#text.indexOf('*/', this.#at + 2);
-      if (end < 0) return this.#lose();
-      return this.#mark('comment', end + 2);
+  #slash(at: number): number {
+    const next = this.#text[at + 1];
+    if (next === '/') return this.#mark('comment', at, this.#lineEnd(at));
+    if (next === '*') {
+      const end = this.#text.indexOf('*/', at + 2);
+      return end < 0 ? this.#lose() : this.#mark('comment', at, end + 2);
     }
-    const rest = this.#text.slice(this.#at + 1, this.#lineEnd(this.#at));
-    // After `)` and `}` both are possible. It matters only if what follows would begin or end a string.
-    const unclear = this.#last === CLOSE || this.#last === UNPAREN;
-    if (unclear && /['"`]|\/[/*]/.test(rest)) return this.#lose();
-    if (this.#value || unclear) return this.#sign(SLASH);
-    this.#regex();
+    const divides = this.#divides(at);
+    if (divides !== null) return divides ? at + 1 : this.#regex(at);
+    // Both are possible. It matters only if what follows would begin or end a string or a comment.
+    const rest = this.#text.slice(at + 1, this.#lineEnd(at));
+    return /['"`]|\/[/*]/.test(rest) ? this.#lose() : at + 1;
   }
 
-  #regex(): void {
+  /** Whether a slash divides, by what is before it; null: it may or not. */
+  #divides(slash: number): boolean | null {
+    let at = slash - 1;
+    for (; at >= 0; at--) {
+      const region = this.#regions.at(-1);
+      if (region?.to === at + 1 && region.role === 'comment') return null;
+      if ((this.#text.codePointAt(at) ?? 0) > 32) break;
+    }
+    const last = this.#text[at] ?? '';
+    if (last === ')' || last === '}') return null;
+    if (last === ']' || last === '"' || last === "'" || last === '`' || last === '/') return true;
+    if (last === '+' || last === '-') return this.#text[at - 1] === last;
+    if (!NAME_END.test(last)) return false;
+    const [word = ''] = WORD_BEFORE.exec(this.#text.slice(Math.max(0, at - 40), at + 1)) ?? [];
+    return word.startsWith('.') || !BEFORE_REGEX.has(word.trim());
+  }
+
+  #regex(at: number): number {
     let inClass = false;
-    for (let i = this.#at + 1; i < this.#text.length; i++) {
-      const code = this.#text.charCodeAt(i);
-      if (code === NEWLINE) break;
-      if (code === BACKSLASH) i += 1;
-      else if (code === BRACKET) inClass = true;
-      else if (code === UNBRACKET) inClass = false;
-      else if (code === SLASH && !inClass) return this.#mark('string', i + 1, true);
+    for (let i = at + 1; i < this.#text.length; i++) {
+      const character = this.#text[i];
+      if (character === '\n') break;
+      if (character === '\\') i += 1;
+      else if (character === '[') inClass = true;
+      else if (character === ']') inClass = false;
+      else if (character === '/' && !inClass) return this.#mark('string', at, i + 1);
     }
-    this.#lose();
+    return this.#lose();
   }
 
-  #quoted(quote: number): void {
-    for (let i = this.#at + 1; i < this.#text.length; i++) {
-      const code = this.#text.charCodeAt(i);
-      if (code === BACKSLASH) i += 1;
-      else if (code === NEWLINE) break;
-      else if (code === quote) return this.#mark('string', i + 1, true);
+  #quoted(at: number, quote: string): number {
+    for (let i = at + 1; i < this.#text.length; i++) {
+      const character = this.#text[i];
+      if (character === '\\') i += 1;
+      else if (character === '\n') break;
+      else if (character === quote) return this.#mark('string', at, i + 1);
     }
-    this.#lose();
+    return this.#lose();
   }
 
   /** From within a template on: to its end, or to the code in it. */
-  #template(from: number): void {
+  #template(at: number, from: number): number {
     for (let i = from; i < this.#text.length; i++) {
-      const code = this.#text.charCodeAt(i);
-      if (code === BACKSLASH) i += 1;
-      else if (code === BACKTICK) return this.#mark('string', i + 1, true);
-      else if (code === DOLLAR && this.#text.charCodeAt(i + 1) === OPEN) {
+      const character = this.#text[i];
+      if (character === '\\') i += 1;
+      else if (character === '`') return this.#mark('string', at, i + 1);
+      else if (character === '$' && this.#text[i + 1] === '{') {
         this.#templates.push(0);
-        return this.#mark('string', i + 2, false);
+        return this.#mark('string', at, i + 2);
       }
     }
-    this.#lose();
+    return this.#lose();
   }
 
-  #brace(code: number): void {
-    const depth = this.#templates.at(-1);
-    if (depth === undefined) return this.#sign(code);
-    if (code === CLOSE && depth === 0) {
+  #brace(at: number, sign: string): number {
+    const depth = this.#templates.at(-1) ?? 0;
+    if (sign === '}' && depth === 0) {
       this.#templates.pop();
-      return this.#template(this.#at + 1);
+      return this.#template(at, at + 1);
     }
-    this.#templates[this.#templates.length - 1] = depth + (code === OPEN ? 1 : -1);
-    this.#sign(code);
+    this.#templates[this.#templates.length - 1] = depth + (sign === '{' ? 1 : -1);
+    return at + 1;
   }
 
-  #word(): void {
-    const start = this.#at;
-    while (this.#at < this.#text.length && isName(this.#text.charCodeAt(this.#at))) this.#at += 1;
-    const isMember = this.#last === DOT;
-    this.#value = isMember || !BEFORE_REGEX.has(this.#text.slice(start, this.#at));
-    this.#last = 0;
-  }
-
-  #sign(code: number): void {
-    const isTwice = (code === PLUS || code === MINUS) && this.#text.charCodeAt(this.#at + 1) === code;
-    this.#at += isTwice ? 2 : 1;
-    this.#last = code;
-    // `i++ / 2` divides: what counts is what was before the signs.
-    if (!isTwice) this.#value = code === UNPAREN || code === UNBRACKET;
-  }
-
-  #mark(role: Region['role'], to: number, value?: boolean): void {
-    this.#regions.push({ from: this.#at, to, role });
-    this.#at = to;
-    if (value === undefined) return;
-    this.#value = value;
-    this.#last = 0;
+  #mark(role: Region['role'], from: number, to: number): number {
+    this.#regions.push({ from, to, role });
+    return to;
   }
 
   #lineEnd(from: number): number {
@@ -150,19 +142,11 @@ class Lexer {
     return end < 0 ? this.#text.length : end;
   }
 
-  #lose(): void {
+  #lose(): number {
     this.#lost = true;
+    return this.#text.length;
   }
 }
 
-function isName(code: number): boolean {
-  if (code < 128)
-    return (
-      (code >= 97 && code <= 122) ||
-      (code >= 65 && code <= 90) ||
-      (code >= 48 && code <= 57) ||
-      code === 95 ||
-      code === 36
-    );
-  return NAME.test(String.fromCharCode(code));
-}
+const NAME_END = /[\p{L}\p{N}_$]/u;
+const WORD_BEFORE = /\.?\s*[\p{L}\p{N}_$]+$/u;

@@ -118,6 +118,7 @@ class Tree {
   readonly #deleted = new Map<string, number>();
   /** What was found in this version: the next page of an answer, or the same name asked in another way, looks again. */
   readonly #found = new Map<string, Found>();
+  readonly #unread = new Set<string>();
   #version = 0;
   #whole = true;
 
@@ -146,14 +147,16 @@ class Tree {
   }
 
   learn(): boolean {
-    let left = 32;
     using reader = new TreeReader(this.#root);
-    for (const [path, known] of this.#known) {
-      if (known.words !== null) continue;
+    let left = 32;
+    for (const path of this.#unread) {
+      this.#unread.delete(path);
+      const known = this.#known.get(path);
+      if (known?.words !== null) continue;
       this.#read(reader, path, known);
       if (--left === 0) return true;
     }
-    return left < 32;
+    return false;
   }
 
   #scan(): void {
@@ -188,6 +191,7 @@ class Tree {
     const fresh = isFresh(stamp, now);
     const file: Known = { stamp, fresh, size, bornAt: known?.bornAt ?? next, changedAt: next, words: null };
     if (fresh) this.#read(reader, path, file);
+    else this.#unread.add(path);
     this.#known.set(path, file);
     this.#deleted.delete(path);
     return true;
