@@ -1,6 +1,7 @@
 import type { Message } from './message.ts';
 import type { ToolNavigation } from './navigation.ts';
 import type { Caller, Orchestrator } from './orchestrator.ts';
+import type { RunCounts } from './run.ts';
 
 /**
  * What tools need of the world, as small interfaces: the room of tools knows nothing else, and whoever composes hands
@@ -137,18 +138,9 @@ export interface ToolOutputs {
   read(owner: string, token: string): string | null;
 }
 
-/** How often a run looked things up, and how (NAV3). */
-export interface LookupCounts {
-  readonly navigation: number;
-  /** Of those, answered from text. */
-  readonly fromText: number;
-  readonly search: number;
-}
-
-/** Counts for one run. What is counted is shown in its report. */
-export interface ToolLookups {
-  add(kind: keyof LookupCounts): void;
-  counts(): LookupCounts;
+/** Counts for one run. What is counted is shown with its end. */
+export interface ToolTally {
+  add(kind: keyof RunCounts, times?: number): void;
 }
 
 /** What one caller has of the world, whichever connection it uses. */
@@ -162,7 +154,7 @@ export interface CallerWorld {
   /** Where symbols are in its files; absent or null: there is none here. */
   readonly navigation?: ToolNavigation | null;
   /** Absent: nobody counts. */
-  readonly lookups?: ToolLookups;
+  readonly tally?: ToolTally;
   readonly agents: ToolAgents;
   readonly skills: ToolSkills;
   /** The repository its plans are about. */

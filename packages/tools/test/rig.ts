@@ -4,6 +4,7 @@ import {
   DEFAULTS,
   Engine,
   NOTHING_FOUND,
+  RunTally,
   type Clock,
   type Random,
   type Settings,
@@ -166,6 +167,7 @@ interface RigOptions {
 export class Rig implements AsyncDisposable {
   readonly engine: Engine;
   readonly shelf = new OutputShelf();
+  readonly tally = new RunTally();
   readonly fake: FakeClock | null;
   readonly #lives: ReadonlyMap<string, unknown>;
 
@@ -185,6 +187,7 @@ export class Rig implements AsyncDisposable {
     });
     this.#lives = executor.world.lives;
     this.engine = new Engine({
+      tally: this.tally,
       store,
       dispatch,
       clock,
@@ -243,6 +246,9 @@ export class Rig implements AsyncDisposable {
         }),
       },
       undelivered: lost,
+      ...(caller.kind === 'worker'
+        ? { tally: { add: (kind, times) => this.tally.add(caller.run, kind, times) } }
+        : {}),
       ...options,
     };
   }

@@ -46,6 +46,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     executors: parts.executors(world),
     agents: parts.agents(world),
     ...(workspaces ? { workspaces } : {}),
+    ...(parts.tally ? { tally: parts.tally } : {}),
     host: identity.host,
     settings: config.engine,
     log: (level, message, data) => log[level](message, data),

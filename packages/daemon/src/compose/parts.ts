@@ -1,4 +1,4 @@
-import type { Agents, AskedApproval, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
+import type { Agents, AskedApproval, Clock, Exchange, Executors, RunTally, Workspaces } from '@reveille/core';
 import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
@@ -41,6 +41,8 @@ export interface Mount {
 export interface Parts {
   /** Which agents there are. */
   readonly agents: (world: World) => Agents;
+  /** What runs do is counted here; absent: nobody counts. */
+  readonly tally?: Pick<RunTally, 'total'>;
   /** How they are run, by backend. */
   readonly executors: (world: World) => Executors;
   /** Where they work. Without it, tasks have no files. */

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { catalogue, type AgentDefinition, type Catalogue } from '@reveille/agents';
 import type { Agents, Assignment, Role } from '@reveille/core';
-import type { AgentType, Task } from '@reveille/protocol';
+import type { AgentType, RunId, Task } from '@reveille/protocol';
 import { findRepository, type Trust, type TrustItem } from '@reveille/worktrees';
 
 interface Opened {
@@ -17,14 +17,23 @@ interface Opened {
 export class RepositoryAgents implements Agents {
   readonly #trust: Trust;
   readonly #home: string;
+  readonly #suggested: (run: RunId) => void;
   readonly #opened = new Map<string, Opened>();
   readonly #gitDirs = new Map<string, string>();
   readonly #everywhere: Catalogue;
   readonly #listeners = new Set<() => void>();
 
-  constructor(trust: Trust, home = homedir()) {
+  constructor(
+    trust: Trust,
+    options: {
+      readonly home?: string;
+      /** Told of runs to which a specialist was suggested. */ readonly suggested?: (run: RunId) => void;
+    } = {},
+  ) {
+    const { home = homedir(), suggested = () => undefined } = options;
     this.#trust = trust;
     this.#home = home;
+    this.#suggested = suggested;
     this.#everywhere = catalogue({ home, isTrusted: () => true });
     this.#everywhere.onChange(() => this.#changed());
   }
@@ -68,7 +77,9 @@ export class RepositoryAgents implements Agents {
   }
 
   briefing(assignment: Assignment): string {
-    return this.in(assignment.task.repository).briefing(assignment);
+    const those = this.in(assignment.task.repository);
+    if (those.betterFor(assignment)) this.#suggested(assignment.run);
+    return those.briefing(assignment);
   }
 
   /** Called when the agents of any repository, or anybody's, have changed. */

@@ -1,5 +1,6 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import { spotsOf, type Spot } from '../syntax/syntax.ts';
+import { UNEXPLAINED, explainHits } from '../text/explain.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
 /** Where a name can be put to a server in a file: the places that define it there, or else those that use it. */
@@ -47,6 +48,39 @@ export function guessedSpots(text: string, symbol: string): Spot[] {
     let line = 1;
     for (let at = text.indexOf('\n'); at >= 0 && at < start; at = text.indexOf('\n', at + 1)) line += 1;
     return { line, column: start - lineStart + 1 };
+  });
+}
+
+/** Right before a name that is used, not defined, and right after one. */
+const USED_BEFORE =
+  /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))\s*$/;
+const USED_AFTER = /^\s*\./;
+
+/**
+ * Whether the guess is all that a file defines of the name, seen without parsing: it is code, and every other place of the name
+ * is a comment, a string, or a use for certain. False: a parser must say.
+ */
+export function isAllDefined(
+  path: string,
+  text: string,
+  given: { symbol: string; guess: readonly Spot[] },
+): boolean {
+  const { name } = splitSymbol(given.symbol);
+  if (given.guess.length === 0) return false;
+  const isGuess = new Set(given.guess.map(({ line, column }) => `${line}:${column}`));
+  const spots = spotsOf(text, name);
+  const roles = explainHits(
+    path,
+    text,
+    spots.map(({ line, column }) => ({ path, line, column })),
+  );
+  const lines = text.split('\n');
+  return spots.every(({ line, column }, i) => {
+    const { role } = roles[i] ?? UNEXPLAINED;
+    if (isGuess.has(`${line}:${column}`)) return role === 'code';
+    if (role !== 'code') return role !== null;
+    const row = lines[line - 1] ?? '';
+    return USED_BEFORE.test(row.slice(0, column - 1)) || USED_AFTER.test(row.slice(column - 1 + name.length));
   });
 }
 

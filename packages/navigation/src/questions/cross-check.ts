@@ -140,3 +140,7 @@ export function grouped(reasons: ReadonlyMap<TextHit, string>): Uncovered[] {
     }))
     .toSorted((a, b) => b.count - a.count);
 }
+
+/** Those that are not known to be comments, in files that a server of this language knows. */
+export const hitsToExplain = (hits: readonly TextHit[], language: Language): TextHit[] =>
+  hits.filter(({ path, commented }) => !commented && languageOf(path) === language);

@@ -5,7 +5,7 @@ import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Place } from '../place.ts';
 import type { ServerPool } from '../pool/pool.ts';
 import type { Syntax } from '../syntax/syntax.ts';
-import type { Explained } from '../text/explain.ts';
+import { UNEXPLAINED, type Explained } from '../text/explain.ts';
 import type { Scout } from '../text/scout.ts';
 import type { Look, TextHit } from '../text/trees.ts';
 
@@ -28,6 +28,8 @@ export class Inquiry {
   readonly #means: Means;
   readonly #texts = new Map<string, Promise<string | null>>();
   readonly #named = new Map<string, Promise<readonly string[]>>();
+  readonly #explained = new Map<TextHit, Explained>();
+  #explaining: Promise<void> | null = null;
   #looked = false;
   readonly #lines = new Map<string, Promise<readonly string[]>>();
 
@@ -83,9 +85,16 @@ export class Inquiry {
 
   /** What can be said of hits by their files alone. */
   async explain(hits: readonly TextHit[]): Promise<readonly Explained[]> {
-    if (hits.length === 0) return [];
-    const spots = hits.map(({ path, line, column }) => ({ path, line, column }));
-    return await this.#means.scout.explain(this.place.root, spots);
+    await this.#explaining;
+    const fresh = hits.filter((hit) => !this.#explained.has(hit));
+    if (fresh.length > 0) {
+      const spots = fresh.map(({ path, line, column }) => ({ path, line, column }));
+      this.#explaining = this.#means.scout.explain(this.place.root, spots).then((all) => {
+        for (const [i, hit] of fresh.entries()) this.#explained.set(hit, all[i] ?? UNEXPLAINED);
+      });
+      await this.#explaining;
+    }
+    return hits.map((hit) => this.#explained.get(hit) ?? UNEXPLAINED);
   }
 
   /** The server of a language has answered before: it will answer now. */

@@ -3,8 +3,8 @@ import { languageOf } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Spot } from '../syntax/syntax.ts';
 import type { Changes, Look, TextHit } from '../text/trees.ts';
-import { anchorsIn, guessedSpots, type Anchors } from './anchors.ts';
-import { crossCheck, grouped } from './cross-check.ts';
+import { anchorsIn, guessedSpots, isAllDefined, type Anchors } from './anchors.ts';
+import { crossCheck, grouped, hitsToExplain } from './cross-check.ts';
 import { plainLine, rolesOf } from './roles.ts';
 import { inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
 import { importNames } from './module-file.ts';
@@ -18,12 +18,14 @@ export interface UsagesAsk {
 export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages> {
   const ask = { symbol: asked.symbol, file: await inquiry.file(asked.file) };
   const language = languageOf(ask.file);
-  const guess =
-    language && inquiry.isWarm(language)
-      ? guessedSpots((await inquiry.text(ask.file)) ?? '', ask.symbol)
-      : [];
-  const known = guess.length > 0 ? null : await anchorsOf(inquiry, ask);
-  const anchors = async (): Promise<Anchors> => known ?? (await anchorsOf(inquiry, ask));
+  const isWarm = language !== null && inquiry.isWarm(language);
+  // The disk is looked at while the file is parsed.
+  if (!isWarm) inquiry.look(splitSymbol(ask.symbol).name).catch(() => undefined);
+  const text = (await inquiry.text(ask.file)) ?? '';
+  const guess = guessedSpots(text, ask.symbol);
+  const known = isWarm && guess.length > 0 ? null : await usageAnchors(inquiry, ask, { text, guess });
+  const anchors = async (): Promise<UsageAnchors> =>
+    known ?? (await usageAnchors(inquiry, ask, { text, guess }));
   return await inquiry.answer(language, {
     byText: async () => await usagesByText(inquiry, ask, await anchors()),
     byServer: (session) =>
@@ -31,7 +33,14 @@ export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages
   });
 }
 
-async function anchorsOf(inquiry: Inquiry, { symbol, file }: UsagesAsk): Promise<Anchors> {
+type UsageAnchors = Pick<Anchors, 'spots' | 'notes'> & { readonly definitions: readonly Spot[] };
+
+async function usageAnchors(
+  inquiry: Inquiry,
+  { symbol, file }: UsagesAsk,
+  { text, guess }: { readonly text: string; readonly guess: readonly Spot[] },
+): Promise<UsageAnchors> {
+  if (isAllDefined(file, text, { symbol, guess })) return { spots: guess, definitions: guess, notes: [] };
   const anchors = await anchorsIn(inquiry, file, symbol);
   if (anchors.spots.length > 0) return anchors;
   throw new ReveilleError(
@@ -41,14 +50,14 @@ async function anchorsOf(inquiry: Inquiry, { symbol, file }: UsagesAsk): Promise
 }
 
 /** Where a server is asked: all that define the name, or else the first that uses it. */
-const askedSpots = ({ definitions, spots }: Anchors): readonly Spot[] =>
+const askedSpots = ({ definitions, spots }: UsageAnchors): readonly Spot[] =>
   definitions.length > 0 ? spots : spots.slice(0, 1);
 
 interface ServerAsk {
   readonly ask: UsagesAsk;
   /** Where it is most likely defined: asked about at once. */
   readonly guess: readonly Spot[];
-  readonly anchors: () => Promise<Anchors>;
+  readonly anchors: () => Promise<UsageAnchors>;
 }
 
 async function usagesByServer(
@@ -69,6 +78,8 @@ async function usagesByServer(
   const early = wasSettled ? listed(session, ask.file, guess) : null;
   early?.catch(() => undefined);
   const [look, anchors] = await Promise.all([inquiry.bringUp(session, name), parsed()]);
+  // While the server is at it.
+  if (early) inquiry.explain(hitsToExplain(look.hits, session.language)).catch(() => undefined);
   const spots = askedSpots(anchors);
   const { told } = session;
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
@@ -126,7 +137,7 @@ async function explained(
   session: ServerSession,
   given: {
     readonly ask: UsagesAsk;
-    readonly anchors: Anchors;
+    readonly anchors: UsageAnchors;
     readonly look: Look;
     readonly first: Listed;
     readonly notLoaded: readonly string[];
@@ -235,7 +246,7 @@ async function lineOf(
 const MOST_PARSED = 200_000;
 
 /** Every hit that is not in a comment or a string; others of the same name are among them. */
-async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors): Promise<Usages> {
+async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: UsageAnchors): Promise<Usages> {
   const { name } = splitSymbol(ask.symbol);
   const { hits, why } = await inquiry.look(name);
   const language = languageOf(ask.file);
