@@ -20,6 +20,8 @@ export interface BriefingInput extends Pick<Assignment, 'run' | 'plan' | 'parent
   readonly reportsByLastMessage: boolean;
   /** Whom it could hand work to. */
   readonly specialists: readonly { readonly name: string; readonly whenToUse: string }[];
+  /** Whoever fits this very task much better than the agent itself. */
+  readonly better?: { readonly name: string; readonly reason: string } | null;
   /** Its definition says itself when to delegate and when not. */
   readonly hasOwnGuidance: boolean;
 }
@@ -176,7 +178,7 @@ function asking({ tools }: BriefingInput): string {
 }
 
 function delegating(input: BriefingInput): string {
-  const { tools, specialists, mayNotDelegate, hasOwnGuidance } = input;
+  const { tools, specialists, better, mayNotDelegate, hasOwnGuidance } = input;
   if (!SPAWNING.some((name) => tools.includes(name))) return '';
   if (mayNotDelegate !== undefined)
     return `## Delegating\nYou cannot hand work on here (${mayNotDelegate}): do all of it yourself, or say in your report what is left.`;
@@ -186,6 +188,11 @@ function delegating(input: BriefingInput): string {
       'Hand a piece of work on when another specialist would do it better than you, when parts of it can be done at the same',
       'time, or when it needs much reading of which you need only the answer. Do it yourself when it takes you a few calls,',
       'when it is what you were chosen for, or when handing it on would only move the same work to somebody else.',
+    );
+  if (better)
+    lines.push(
+      `This task, or a part of it, looks like work for @${better.name} rather than for you (${flat(better.reason, 200)}): hand`,
+      'that to it, unless it is small. What is yours in it you do yourself.',
     );
   lines.push(...howToSpawn(tools));
   if (specialists.length > 0)

@@ -7,7 +7,8 @@ import { Discovery, type Discovered, type IsTrusted, type Roots } from './discov
 import { FolderWatch } from './folder-watch.ts';
 import { findInstructions, type Instructions } from './instructions.ts';
 import { Skills, type LoadedSkill, type Skill } from './skills.ts';
-import { suggest, type Suggestion } from './suggest.ts';
+import { betterThan, suggest, type Suggestion } from './suggest.ts';
+import { SPAWNING, allowedTools } from './tool-names.ts';
 import { briefingOf, roleOf } from './worker.ts';
 
 export interface CatalogueOptions {
@@ -80,7 +81,16 @@ export class Catalogue implements Agents {
   briefing(assignment: Assignment): string {
     const { used } = this.#look();
     const others = [...used.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    return briefingOf(used.get(assignment.task.agent.name), others, assignment);
+    const better = this.betterFor(assignment);
+    return briefingOf(used.get(assignment.task.agent.name), others, { ...assignment, better });
+  }
+
+  /** A specialist that fits the task much better than the agent that was given it, if it may hand work to one (AGT7). */
+  betterFor({ task, mayNotDelegate }: Pick<Assignment, 'task' | 'mayNotDelegate'>): Suggestion | null {
+    const { used } = this.#look();
+    const own = used.get(task.agent.name);
+    if (!own || mayNotDelegate !== undefined || allowedTools(own, SPAWNING).length === 0) return null;
+    return betterThan(own, suggest([...used.values()], `${task.prompt}\n${task.targetFiles.join('\n')}`));
   }
 
   /** Everything that was found, by name, nearest first, and what becomes of it. */

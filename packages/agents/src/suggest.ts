@@ -49,6 +49,19 @@ export function suggest(definitions: readonly AgentDefinition[], task: string): 
     .map(({ name, score: points, reason }) => ({ name, score: points, reason }));
 }
 
+/** A leading trigger, or the like: less is no reason to pass work on. */
+const CLEARLY = 6;
+
+/** Whoever fits a task clearly, and twice as well as the agent that has it. Who is no specialist works outside of nothing. */
+export function betterThan(own: AgentDefinition, suggestions: readonly Suggestion[]): Suggestion | null {
+  if (!own.suggested) return null;
+  const [best] = suggestions;
+  if (!best || best.name === own.name || best.score < CLEARLY) return null;
+  if (own.delegatesTo && !own.delegatesTo.includes(best.name)) return null;
+  const fits = suggestions.find(({ name }) => name === own.name)?.score ?? 0;
+  return best.score >= 2 * fits ? best : null;
+}
+
 interface Profile {
   readonly name: string;
   readonly called: readonly string[];

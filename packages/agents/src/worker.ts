@@ -4,6 +4,7 @@ import { briefing } from './briefing.ts';
 import type { AgentDefinition } from './definition.ts';
 import type { InstructionFile } from './instructions.ts';
 import type { Skill } from './skills.ts';
+import type { Suggestion } from './suggest.ts';
 import { systemPrompt } from './system-prompt.ts';
 import { TOOL_NAMES, allowedTools } from './tool-names.ts';
 
@@ -33,7 +34,7 @@ const GONE = 'The file that says who you are is gone. Do what your task says as 
 export function briefingOf(
   definition: AgentDefinition | undefined,
   others: readonly AgentDefinition[],
-  { task, workspace, ...rest }: Assignment,
+  { task, workspace, better, ...rest }: Assignment & { readonly better: Suggestion | null },
 ): string {
   const { delegatesTo = null, tools = [], deniedTools = [], readOnly = true } = definition ?? {};
   const specialists = others.filter(
@@ -46,6 +47,7 @@ export function briefingOf(
     tools: allowedTools({ tools, deniedTools }, TOOL_NAMES),
     reportsByLastMessage: definition?.reportsByLastMessage ?? false,
     specialists,
+    better,
     hasOwnGuidance: (definition?.delegation ?? '') !== '',
   });
 }

@@ -96,3 +96,34 @@ test('[AGT8.2] of no specialist that it may not hand work to', () => {
   expect(told).not.toContain('- @reviewer: ');
   expect(told).not.toContain('- @one: ');
 });
+
+test('[AGT7.6] a specialist that fits the task much better is named to whoever has it, if work may be handed to it', () => {
+  using at = place();
+  const told = (name: string, prompt: string, more: Partial<Assignment> = {}) => {
+    const given = { ...assignment(name), ...more, task: task(name, { prompt }) };
+    const words = /looks like work for @(\w+)/.exec(at.agents.briefing(given))?.[1] ?? null;
+    expect(at.agents.betterFor(given)?.name ?? null).toBe(words);
+    return words;
+  };
+  expect(told('coder', 'Write tests for the parser')).toBe('tester');
+  expect(told('tester', 'Investigate why the daemon leaks memory')).toBe('researcher');
+  // What it is chosen for, what fits nobody clearly, and who is chosen for anything.
+  expect(told('tester', 'Write tests for the parser')).toBeNull();
+  expect(told('coder', 'Fix the failing test in the core package')).toBeNull();
+  expect(told('coder', 'the prompt')).toBeNull();
+  expect(told('agent', 'Write tests for the parser')).toBeNull();
+  expect(told('coder', 'Write tests for the parser', { mayNotDelegate: 'too deep' })).toBeNull();
+  at.write(
+    'repository/.claude/agents/lonely.md',
+    ...[
+      '---',
+      'name: lonely',
+      'description: Writes.',
+      'expertise: [prose]',
+      'agents: [reviewer]',
+      '---',
+      'x',
+    ],
+  );
+  expect(told('lonely', 'Write tests for the parser')).toBeNull();
+});

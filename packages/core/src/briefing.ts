@@ -24,7 +24,7 @@ export async function deliveries(store: Store, messages: readonly Message[]): Pr
         ? await store.get('run', message.run)
         : undefined;
     const end = run?.doc.end ?? null;
-    const body = about && end ? endBody(about, end) : message.text;
+    const body = about && end ? endBody(about, end, run?.doc.counts) : message.text;
     rendered.push(envelope(message, { task: about, end, body }));
   }
   return rendered;

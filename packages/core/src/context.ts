@@ -6,6 +6,7 @@ import type { Dispatch } from './ports/dispatch.ts';
 import type { Executors } from './ports/executor.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspaces } from './ports/workspaces.ts';
+import type { RunTally } from './run-counts.ts';
 import type { Settings } from './settings.ts';
 
 /** What the engine is given. Everything it knows of the machine is behind these. */
@@ -20,6 +21,8 @@ export interface Ports {
   /** Which host this is. The same name after a restart means the same machine. */
   readonly host: string;
   readonly settings: Settings;
+  /** Absent: nobody counts. */
+  readonly tally?: Pick<RunTally, 'total'>;
   readonly log?: (level: 'debug' | 'warn' | 'error', message: string, data: Record<string, unknown>) => void;
 }
 

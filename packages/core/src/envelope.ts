@@ -1,4 +1,12 @@
-import { formatAgentType, type Delivery, type Message, type RunEnd, type Task } from '@reveille/protocol';
+import {
+  countsText,
+  formatAgentType,
+  type Delivery,
+  type Message,
+  type RunCounts,
+  type RunEnd,
+  type Task,
+} from '@reveille/protocol';
 
 /**
  * What an agent is given says where it comes from and is fenced as data (WAK5). The fence carries the message's
@@ -72,7 +80,7 @@ function sender(message: Message): string {
 }
 
 /** The body of an end or a review: the answer in full, then what it left in its worktree. */
-export function endBody(task: Task, end: RunEnd): string {
+export function endBody(task: Task, end: RunEnd, counts?: RunCounts): string {
   const lines = [end.output];
   if (end.error) lines.push(`error (${end.error.class}): ${end.error.message}`);
   if (end.structured !== undefined) lines.push(`result: ${JSON.stringify(end.structured)}`);
@@ -81,6 +89,8 @@ export function endBody(task: Task, end: RunEnd): string {
     lines.push(`worktree: ${worktree}`, `branch: ${branch}`, `files changed: ${files.length}`);
     lines.push(...files.map((file) => `  ${file.path} +${file.insertions} −${file.deletions}`));
   }
+  const words = countsText(counts);
+  if (words !== '') lines.push(`looked up and handed on: ${words}`);
   lines.push(`agent: ${formatAgentType(task.agent)}, attempt ${task.attempts}`);
   return lines.join('\n');
 }

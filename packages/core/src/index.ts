@@ -7,6 +7,7 @@ export type { Ports } from './context.ts';
 export { envelope } from './envelope.ts';
 export { graphProblems, checkPlan } from './plan-rules.ts';
 export { OPERATIONS } from './orchestrator.ts';
+export { RunTally } from './run-counts.ts';
 export { DEFAULTS, type Settings } from './settings.ts';
 export { mayMove } from './task-table.ts';
 export * from './ports/agents.ts';

@@ -23,6 +23,7 @@ import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
 import { escape, tellFindings } from './findings.ts';
 import { outOfBudget } from './ending.ts';
+import { counted } from './run-counts.ts';
 import { settle } from './settle.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -264,7 +265,8 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
     else giveBack(tx, [message], 'unknown');
   }
   const assigned = run.assigned || turn.alive || !turn.interrupted;
-  const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords: turn.lastWords || run.lastWords };
+  const lastWords = turn.lastWords || run.lastWords;
+  const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords, ...counted(context, run) };
   tx.put('run', next);
   if (turn.findings.escapes.length > 0) {
     const error = escape(turn.findings);

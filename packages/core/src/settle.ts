@@ -20,6 +20,7 @@ import { endsPlan } from './plan-status.ts';
 import { closeRequests, openRequest, openRequests, passOn } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
+import { counted } from './run-counts.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
@@ -46,7 +47,8 @@ export async function settle(
   };
   if (run) {
     const host = run.identity === null ? null : run.host;
-    tx.put('run', { ...run, state: 'ended', host, turn: null, inquiry: null, retryAt: null, end });
+    const rest = { host, turn: null, inquiry: null, retryAt: null, end, ...counted(context, run) };
+    tx.put('run', { ...run, state: 'ended', ...rest });
     if (task.budget) await release(tx, task.budget, `${run.id}/`);
   }
   const to = nextState(task, end);

@@ -5,6 +5,7 @@ import {
   NOTHING_FOUND,
   type Agents,
   type Executor,
+  type RunTally,
   type Settings,
   type Workspaces,
 } from '@reveille/core';
@@ -41,6 +42,8 @@ export interface WorldOptions {
   readonly agents?: readonly string[];
   /** Agents whose last message is their report. */
   readonly byLastMessage?: readonly string[];
+  /** What runs do is counted here; made anew for every life. */
+  readonly tally?: () => RunTally;
   /** What else is said of agents. */
   readonly definitions?: Partial<Agents>;
   readonly chance?: () => number;
@@ -260,6 +263,7 @@ export class World implements AsyncDisposable {
       },
       ...(this.#hasFiles ? { workspaces: { ...workspaces(options.work), ...options.workspaces } } : {}),
       settings: merged(options.settings ?? {}),
+      ...(options.tally ? { tally: options.tally() } : {}),
       log: (level, message, data) => this.logs.push({ level, message, data }),
     });
     return engine;

@@ -40,7 +40,7 @@ test('[DMN1.94] who an agent of a repository is counts once it is trusted, also 
   } as Partial<Task> as Task;
   const home = join(folder, 'home');
 
-  const before = new RepositoryAgents(trust, home);
+  const before = new RepositoryAgents(trust, { home });
   try {
     expect(await before.role(task)).toMatchObject({ tools: [], readOnly: true });
     expect(before.defined('sweeper', shop.root)).toBeUndefined();
@@ -50,7 +50,7 @@ test('[DMN1.94] who an agent of a repository is counts once it is trusted, also 
     before.close();
   }
 
-  const after = new RepositoryAgents(trust, home);
+  const after = new RepositoryAgents(trust, { home });
   try {
     const role = await after.role(task);
     expect(role).toMatchObject({ tools: ['read_file'], readOnly: true, model: 'small' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LANGUAGES } from '../src/languages.ts';
+import { LANGUAGES, type Language } from '../src/languages.ts';
 import { isCommentLine } from '../src/syntax/comment-lines.ts';
 import { Syntax, spotsOf } from '../src/syntax/syntax.ts';
 
@@ -135,12 +135,19 @@ test('[NAV1.6] comments that fill their lines are known without parsing, and cod
     ' */',
     '  * x;',
     'const s = 1; // x',
+    '`',
+    '// ${x}`',
   ];
+  const isComment = (
+    lines: readonly string[],
+    { line, column }: { line: number; column: number },
+    language: Language,
+  ) => isCommentLine({ line, text: (lines[line - 1] ?? '').slice(0, column - 1) }, language, () => lines);
   const spots = spotsOf(text.join('\n'), 'x');
   const script = LANGUAGES.find(({ name }) => name === 'typescript')!;
-  const found = spots.filter((spot) => isCommentLine(text, spot, script));
+  const found = spots.filter((spot) => isComment(text, spot, script));
   expect(found.map(({ line, column }) => `${line}:${column}`)).toEqual(['1:4', '2:5', '3:4', '6:4']);
   const python = LANGUAGES.find(({ name }) => name === 'python')!;
-  expect(isCommentLine(['  # x', 'y # x'], { line: 1, column: 5 }, python)).toBe(true);
-  expect(isCommentLine(['  # x', 'y # x'], { line: 2, column: 5 }, python)).toBe(false);
+  expect(isComment(['  # x', 'y # x'], { line: 1, column: 5 }, python)).toBe(true);
+  expect(isComment(['  # x', 'y # x'], { line: 2, column: 5 }, python)).toBe(false);
 });

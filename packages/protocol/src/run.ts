@@ -64,6 +64,42 @@ export const RunEnd = z.object({
 });
 export type RunEnd = z.infer<typeof RunEnd>;
 
+/** How often a run looked things up, and handed work on. */
+export const RunCounts = z.object({
+  navigation: z.number().int(),
+  /** Of those, answered from text. */
+  fromText: z.number().int(),
+  search: z.number().int(),
+  /** Subtasks it started. */
+  spawns: z.number().int(),
+  /** How often it asked which specialist fits. */
+  specialists: z.number().int(),
+  /** How often it was told of one that fits better than itself. */
+  suggestions: z.number().int(),
+});
+export type RunCounts = z.infer<typeof RunCounts>;
+
+export const NO_COUNTS: RunCounts = {
+  navigation: 0,
+  fromText: 0,
+  search: 0,
+  spawns: 0,
+  specialists: 0,
+  suggestions: 0,
+};
+
+/** In words; empty if nothing was counted. */
+export function countsText(counts: RunCounts | undefined): string {
+  const { navigation, fromText, search, spawns, specialists, suggestions } = counts ?? NO_COUNTS;
+  const text = fromText > 0 ? ` (${fromText} answered from text)` : '';
+  const lookedUp = navigation + search > 0 ? [`${navigation} by navigation${text}, ${search} by search`] : [];
+  const handedOn =
+    spawns + specialists + suggestions > 0
+      ? [`${spawns} handed on, ${specialists} × asked for a specialist, ${suggestions} suggested`]
+      : [];
+  return [...lookedUp, ...handedOn].join('; ');
+}
+
 /** The turn that is open, if one is. Turns that ended are in the events. */
 export const OpenTurn = z.object({
   number: z.number().int(),
@@ -100,6 +136,8 @@ export const Run = z.object({
   lastWords: z.string(),
   /** Used by this run alone, as its backend reported it. */
   used: z.object({ tokens: z.number(), usd: z.number(), unpriced: Unpriced.optional() }),
+  /** As of its last turn that ended; absent: nothing was counted. */
+  counts: RunCounts.optional(),
   end: RunEnd.nullable(),
   startedAt: z.number(),
   /** What it has leave for and has not done yet, by digest: each may be done once. */

@@ -2,6 +2,7 @@ import type { Message } from './message.ts';
 import type { ToolNavigation } from './navigation.ts';
 import type { Caller, Orchestrator } from './orchestrator.ts';
 import type { Action } from './policy.ts';
+import type { RunCounts } from './run.ts';
 
 /**
  * What tools need of the world, as small interfaces: the room of tools knows nothing else, and whoever composes hands
@@ -138,18 +139,9 @@ export interface ToolOutputs {
   read(owner: string, token: string): string | null;
 }
 
-/** How often a run looked things up, and how (NAV3). */
-export interface LookupCounts {
-  readonly navigation: number;
-  /** Of those, answered from text. */
-  readonly fromText: number;
-  readonly search: number;
-}
-
-/** Counts for one run. What is counted is shown in its report. */
-export interface ToolLookups {
-  add(kind: keyof LookupCounts): void;
-  counts(): LookupCounts;
+/** Counts for one run. What is counted is shown with its end. */
+export interface ToolTally {
+  add(kind: keyof RunCounts, times?: number): void;
 }
 
 /** What a call wants to do; where, and whether anything holds it, is known to whoever is asked. */
@@ -172,7 +164,7 @@ export interface CallerWorld {
   /** Where symbols are in its files; absent or null: there is none here. */
   readonly navigation?: ToolNavigation | null;
   /** Absent: nobody counts. */
-  readonly lookups?: ToolLookups;
+  readonly tally?: ToolTally;
   /** Whether it may do what it wants to: somebody may have to be asked. Absent: whatever it has, it may use. */
   readonly permit?: (
     wanted: WantedAction,

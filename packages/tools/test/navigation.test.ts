@@ -1,4 +1,3 @@
-import type { LookupCounts } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { DirectoryWorkspace } from './directory.ts';
 import { UNSURE, paper } from './paper-navigation.ts';
@@ -116,34 +115,29 @@ describe('steering', () => {
     expect(await hint({ pattern: 'priceOf' }, await world.worker({ workspace }))).toBe(false);
   });
 
-  test('[NAV3.13] a run’s lookups are counted, and shown beneath its report', async () => {
+  test('[NAV3.13] a run’s lookups, and how it hands work on, are counted and on record with its end', async () => {
     await using workspace = await DirectoryWorkspace.make(files);
     await using world = await rig();
-    let counts: LookupCounts = { navigation: 0, fromText: 0, search: 0 };
-    const lookups = {
-      add: (kind: keyof LookupCounts) => {
-        counts = { ...counts, [kind]: counts[kind] + 1 };
-      },
-      counts: () => counts,
-    };
-    const worker = await world.worker({
-      workspace,
-      navigation: paper({ coverage: UNSURE }).navigation,
-      lookups,
-    });
+    const worker = await world.worker({ workspace, navigation: paper({ coverage: UNSURE }).navigation });
     await worker.call('navigate_to_symbol', { symbolName: 'area' });
     await worker.call('type_of', { symbolName: 'area', file: 'a.ts' });
     await worker.call('search_text', { pattern: 'x' });
     await worker.call('read_file', { path: 'lines.txt' });
-    expect(counts).toEqual({ navigation: 2, fromText: 2, search: 1 });
-    await worker.call(
-      'a2a_subtask_complete',
-      { status: 'success', output: 'It is done.' },
-      { passing: true },
-    );
-    const view = await world.person.getTask(worker.task);
-    expect(JSON.stringify(view)).toContain(
-      String.raw`It is done.\n\n[Looked things up: 2 by navigation (2 answered from text), 1 by search.]`,
-    );
+    await worker.call('a2a_list_specialists', { task: 'review it' });
+    await worker.call('a2a_spawn_subtask', { prompt: 'one', agentType: 'holder', blocking: false });
+    await worker.call('a2a_spawn_parallel_subtasks', { subtasks: [{ prompt: 'two', agentType: 'holder' }] });
+    await worker.call('a2a_spawn_subtask', { prompt: 'refused', agentType: 'nobody', blocking: false });
+    const report = { status: 'success', output: 'It is done.', giveUpChildren: true };
+    await worker.call('a2a_subtask_complete', report, { passing: true });
+    const { run, end } = await world.person.getTask(worker.task);
+    expect(end?.output).toBe('It is done.');
+    expect(run?.counts).toEqual({
+      navigation: 2,
+      fromText: 2,
+      search: 1,
+      spawns: 2,
+      specialists: 1,
+      suggestions: 0,
+    });
   });
 });

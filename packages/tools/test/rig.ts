@@ -4,6 +4,7 @@ import {
   DEFAULTS,
   Engine,
   NOTHING_FOUND,
+  RunTally,
   type Clock,
   type Random,
   type Settings,
@@ -167,6 +168,7 @@ interface RigOptions {
 export class Rig implements AsyncDisposable {
   readonly engine: Engine;
   readonly shelf = new OutputShelf();
+  readonly tally = new RunTally();
   readonly fake: FakeClock | null;
   readonly #lives: ReadonlyMap<string, unknown>;
 
@@ -186,6 +188,7 @@ export class Rig implements AsyncDisposable {
     });
     this.#lives = executor.world.lives;
     this.engine = new Engine({
+      tally: this.tally,
       store,
       dispatch,
       clock,
@@ -244,6 +247,9 @@ export class Rig implements AsyncDisposable {
         }),
       },
       undelivered: lost,
+      ...(caller.kind === 'worker'
+        ? { tally: { add: (kind, times) => this.tally.add(caller.run, kind, times) } }
+        : {}),
       ...options,
     };
   }

@@ -1,4 +1,11 @@
-import { formatAgentType, isTerminal, type Client, type Plan, type TaskView } from '@reveille/protocol';
+import {
+  countsText,
+  formatAgentType,
+  isTerminal,
+  type Client,
+  type Plan,
+  type TaskView,
+} from '@reveille/protocol';
 import { command, type Call } from '../command/spec.ts';
 import { findEither, viewpointOf } from '../find.ts';
 import { paintOf, print, reach } from '../reach.ts';
@@ -55,6 +62,7 @@ function taskWords({ task, run, worker, end }: TaskView, now: number): string[] 
     ['state', `${task.state} for ${duration(now - task.since)}: ${task.why}`],
     ['worker', `${worker}, attempt ${task.attempts}, ${plural(run?.turns ?? 0, 'turn')}`],
     ['used', used],
+    ['counted', countsText(run?.counts)],
     ['worktree', end?.work?.worktree ?? ''],
     ['branch', end?.work?.branch ?? ''],
     ['says', end ? '' : (run?.lastWords.split('\n', 1)[0] ?? '')],

@@ -2,14 +2,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Launch, Navigation, NavigationOptions, Place } from '@reveille/navigation';
-import {
-  isReveilleError,
-  type LookupCounts,
-  type Task,
-  type ToolFiles,
-  type ToolLookups,
-  type ToolNavigation,
-} from '@reveille/protocol';
+import { isReveilleError, type Task, type ToolFiles, type ToolNavigation } from '@reveille/protocol';
 import type { Boundary, Confinement } from '@reveille/worktrees';
 
 type KnownCheckout = Awaited<ReturnType<Boundary['checkoutOf']>>;
@@ -124,28 +117,4 @@ async function copied(folder: string, copies: string): Promise<string> {
   await rm(target, { recursive: true, force: true });
   await rename(making, target);
   return target;
-}
-
-const MOST_RUNS = 1_000;
-
-/** How each run looked things up, as long as the daemon lives. */
-export class RunLookups {
-  readonly #counts = new Map<string, LookupCounts>();
-
-  of(run: string): ToolLookups {
-    return {
-      add: (kind) => {
-        const counts = this.#at(run);
-        this.#counts.delete(run);
-        this.#counts.set(run, { ...counts, [kind]: counts[kind] + 1 });
-        for (const oldest of this.#counts.keys())
-          if (this.#counts.size > MOST_RUNS) this.#counts.delete(oldest);
-      },
-      counts: () => this.#at(run),
-    };
-  }
-
-  #at(run: string): LookupCounts {
-    return this.#counts.get(run) ?? { navigation: 0, fromText: 0, search: 0 };
-  }
 }

@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { RunTally } from '@reveille/core';
 import type {
   Caller,
   CallerWorld,
   CommandEnd,
   CommandOptions,
+  RunId,
   Task,
   ToolFiles,
   ToolGrants,
   ToolNavigation,
+  ToolTally,
   ToolWorkspace,
 } from '@reveille/protocol';
 import { OutputShelf, type McpCaller } from '@reveille/tools';
 import type { Boundary, FileDoor } from '@reveille/worktrees';
-import { RunLookups, navigationIn, type NavigationOnDemand } from './caller-navigation.ts';
+import { navigationIn, type NavigationOnDemand } from './caller-navigation.ts';
 import type { World } from './parts.ts';
 import { toolPermits } from './permits.ts';
 import type { RepositoryAgents } from './repository-agents.ts';
@@ -24,13 +27,13 @@ interface Rooms {
   readonly agents: RepositoryAgents;
   /** Null: it is switched off. */
   readonly navigation: NavigationOnDemand | null;
+  readonly tally: RunTally;
 }
 
 /** What each caller has of the world when it uses tools. Made anew for every call: what was taken from it is gone at once. */
 export class CallerWorlds {
   readonly #rooms: Rooms;
   readonly #outputs = new OutputShelf();
-  readonly #lookups = new RunLookups();
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -56,7 +59,7 @@ export class CallerWorlds {
       workspace,
       navigation: task && workspace ? this.#navigationOf(task, { readOnly, files: workspace.files }) : null,
       ...(caller.kind === 'worker'
-        ? { lookups: this.#lookups.of(caller.run), permit: await this.#permitOf(caller, task) }
+        ? { tally: this.#tallyOf(caller.run), permit: await this.#permitOf(caller, task) }
         : {}),
       agents: {
         list: () =>
@@ -73,6 +76,11 @@ export class CallerWorlds {
       undelivered: lost,
       log: (level, message, data) => world.log[level](message, data),
     };
+  }
+
+  #tallyOf(run: RunId): ToolTally {
+    const { tally } = this.#rooms;
+    return { add: (kind, times) => tally.add(run, kind, times) };
   }
 
   async #placeOf(caller: Caller): Promise<{ task: Task | null; repository: string | null }> {

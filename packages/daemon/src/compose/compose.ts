@@ -52,6 +52,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     executors,
     agents: parts.agents(world),
     ...(workspaces ? { workspaces } : {}),
+    ...(parts.tally ? { tally: parts.tally } : {}),
     host: identity.host,
     settings: { ...config.engine, defaultBackend },
     log: (level, message, data) => log[level](message, data),

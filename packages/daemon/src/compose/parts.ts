@@ -1,4 +1,13 @@
-import type { Agents, AskedApproval, Clock, Exchange, Executors, Store, Workspaces } from '@reveille/core';
+import type {
+  Agents,
+  AskedApproval,
+  Clock,
+  Exchange,
+  Executors,
+  RunTally,
+  Store,
+  Workspaces,
+} from '@reveille/core';
 import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
@@ -46,6 +55,8 @@ export interface Parts {
   readonly store?: (store: Store) => Store;
   /** Which agents there are. */
   readonly agents: (world: World) => Agents;
+  /** What runs do is counted here; absent: nobody counts. */
+  readonly tally?: Pick<RunTally, 'total'>;
   /** How they are run, by backend. */
   readonly executors: (world: World) => Executors & { readonly usual?: string };
   /** Where they work. Without it, tasks have no files. */

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { catalogue, type AgentDefinition, type Catalogue } from '@reveille/agents';
 import type { Agents, Assignment, Role } from '@reveille/core';
-import type { AgentType, PolicyLayer, Task } from '@reveille/protocol';
+import type { AgentType, PolicyLayer, RunId, Task } from '@reveille/protocol';
 import { findRepository, type Trust, type TrustItem } from '@reveille/worktrees';
 import type { RepositoryPolicies } from './repository-policies.ts';
 
@@ -20,15 +20,26 @@ export class RepositoryAgents implements Agents {
   readonly #home: string;
   /** Absent: nobody says anything of what agents may do. */
   readonly #policies: RepositoryPolicies | undefined;
+  readonly #suggested: (run: RunId) => void;
   readonly #opened = new Map<string, Opened>();
   readonly #gitDirs = new Map<string, string>();
   readonly #everywhere: Catalogue;
   readonly #listeners = new Set<() => void>();
 
-  constructor(trust: Trust, home = homedir(), policies?: RepositoryPolicies) {
+  constructor(
+    trust: Trust,
+    options: {
+      readonly home?: string;
+      readonly policies?: RepositoryPolicies;
+      /** Told of runs to which a specialist was suggested. */
+      readonly suggested?: (run: RunId) => void;
+    } = {},
+  ) {
+    const { home = homedir(), suggested = () => undefined, policies } = options;
     this.#trust = trust;
     this.#policies = policies;
     this.#home = home;
+    this.#suggested = suggested;
     this.#everywhere = catalogue({ home, isTrusted: () => true });
     this.#everywhere.onChange(() => this.#changed());
   }
@@ -82,7 +93,9 @@ export class RepositoryAgents implements Agents {
   }
 
   briefing(assignment: Assignment): string {
-    return this.in(assignment.task.repository).briefing(assignment);
+    const those = this.in(assignment.task.repository);
+    if (those.betterFor(assignment)) this.#suggested(assignment.run);
+    return those.briefing(assignment);
   }
 
   /** Called when the agents of any repository, or anybody's, have changed. */

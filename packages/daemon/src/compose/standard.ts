@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { RunTally } from '@reveille/core';
+import type { RunId } from '@reveille/protocol';
 import { mcpHttp } from '@reveille/tools';
 import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
@@ -36,13 +38,17 @@ export async function standardParts(from: From): Promise<Parts> {
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
   const upkeep = new Upkeep();
+  const tally = new RunTally();
+  const suggested = (run: RunId): void => tally.add(run, 'suggestions');
   const policies = new RepositoryPolicies({ config, configIn: from.configIn, trust, log });
-  const agents = new RepositoryAgents(trust, home, policies);
+  const agents = new RepositoryAgents(trust, { home, policies, suggested });
   const endpoint = await findEndpoint(config, process.env);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
-  const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
+  const worldsIn = (world: World): CallerWorlds =>
+    new CallerWorlds({ world, boundary, agents, navigation, tally });
   return {
     agents: () => agents,
+    tally,
     workspaces: () => boundary.worktrees,
     executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home, endpoint }),
     mounts(world) {

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import {
+  ErrorCodes,
   StreamMessageReader,
   StreamMessageWriter,
   createMessageConnection,
@@ -28,6 +29,9 @@ export interface ConnectOptions {
   readonly opened?: (connection: Connection) => void;
 }
 
+/** A process that reads no more is given so long to say how it ends. */
+const LAST_WORDS_MS = 1_000;
+
 const CAPABILITIES = {
   workspace: {
     didChangeWatchedFiles: { dynamicRegistration: true, relativePatternSupport: true },
@@ -43,6 +47,14 @@ const CAPABILITIES = {
   },
   window: { workDoneProgress: true },
 };
+
+/** It could not be sent: the other end is closed. */
+const isUnwritten = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  [ErrorCodes.MessageWriteError, 'EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].some(
+    (code) => code === error.code,
+  );
 
 /** One server that is spoken with. Whatever goes wrong with it breaks it for good, once. */
 export class Connection {
@@ -85,7 +97,10 @@ export class Connection {
       new StreamMessageReader(process.stdout),
       new StreamMessageWriter(process.stdin),
     );
-    this.#rpc.onError(([error]) => this.#break(`it does not speak the protocol: ${error.message}`));
+    this.#rpc.onError(([error]) => {
+      if (isUnwritten(error)) return this.#unheard();
+      this.#break(`it does not speak the protocol: ${error.message}`);
+    });
     this.#rpc.onClose(() => void process.ended.then((how) => this.#break(how)));
     void process.ended.then((how) => this.#break(how));
     this.#serve(root, settings);
@@ -114,7 +129,11 @@ export class Connection {
     );
     try {
       const answer: unknown = await Promise.race([
-        this.#rpc.sendRequest(method, params),
+        this.#rpc.sendRequest(method, params).catch((error: unknown) => {
+          if (!isUnwritten(error)) throw error;
+          this.#unheard();
+          return this.#broken.promise;
+        }),
         this.#broken.promise,
       ]);
       const parsed = shape.safeParse(answer ?? null);
@@ -128,7 +147,7 @@ export class Connection {
 
   tell(method: string, params: object): void {
     if (this.#why !== null) return;
-    this.#rpc.sendNotification(method, params).catch(() => this.#break('it does not listen'));
+    this.#rpc.sendNotification(method, params).catch(() => this.#unheard());
   }
 
   /** Ends it at once: a server of a tree that is only read has nothing to save. */
@@ -139,6 +158,11 @@ export class Connection {
   /** When its process is gone. */
   get ended(): Promise<string> {
     return this.#process.ended;
+  }
+
+  /** What was sent could not be written. Mostly it is just ending, and how it ended says more. */
+  #unheard(): void {
+    setTimeout(() => this.#break('it does not listen'), LAST_WORDS_MS).unref();
   }
 
   #break(why: string): void {

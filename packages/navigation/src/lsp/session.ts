@@ -39,17 +39,34 @@ export class ServerSession {
   readonly root: string;
   /** The version of the tree that it knows. */
   version: number | null = null;
-  /** It has answered before, and nothing has changed since that could make its next answer partial. */
-  settled = false;
   readonly #connection: Connection;
   /** What is open, with its version in the protocol. */
   readonly #open = new Map<string, number>();
+  /** The files that it has named. */
+  readonly #files = new Map<string, Pick<ServerPlace, 'path' | 'file'>>();
+  /** How often it was told of anything that could make its next answer partial, and where it had answered for sure. */
+  #told = 0;
+  #settledAt = -1;
   readonly #answers = new Map<string, { readonly version: number; readonly answer: unknown }>();
 
   constructor(connection: Connection, options: { readonly language: Language; readonly root: string }) {
     this.#connection = connection;
     this.language = options.language;
     this.root = options.root;
+  }
+
+  get told(): number {
+    return this.#told;
+  }
+
+  /** It has answered before, and nothing has changed since that could make its next answer partial. */
+  get settled(): boolean {
+    return this.#settledAt === this.#told;
+  }
+
+  /** What it answered is stable. `told` is from before it was asked: others may have told it more meanwhile. */
+  settle(told: number): void {
+    this.#settledAt = Math.max(this.#settledAt, told);
   }
 
   hasAnswered(key: string): boolean {
@@ -71,6 +88,10 @@ export class ServerSession {
     return answer;
   }
 
+  get openFiles(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
   isOpen(path: string): boolean {
     return this.#open.has(path);
   }
@@ -85,7 +106,7 @@ export class ServerSession {
     if (this.#open.has(path)) return;
     this.#open.set(path, 1);
     for (const oldest of this.#open.keys()) if (this.#open.size > MOST_OPEN) this.#close(oldest);
-    this.settled = false;
+    this.#told += 1;
     this.#connection.tell('textDocument/didOpen', {
       textDocument: { uri: this.#uri(path), languageId: this.#languageId(path), version: 1, text },
     });
@@ -99,7 +120,7 @@ export class ServerSession {
       ...changes.deleted.map((path) => ({ uri: this.#uri(path), type: 3 })),
     ];
     if (events.length === 0) return;
-    this.settled = false;
+    this.#told += 1;
     for (const path of [...changes.created, ...changes.changed, ...changes.deleted]) {
       const version = this.#open.get(path);
       if (version !== undefined) await this.#refresh(path, version, read);
@@ -182,12 +203,9 @@ export class ServerSession {
   }
 
   #place({ uri, range }: Pick<FoundLocation, 'uri' | 'range'>): ServerPlace[] {
-    if (!URL.canParse(uri) || !uri.startsWith('file:///'))
-      return [{ path: null, file: uri, ...from1(range.start) }];
-    const file = fileURLToPath(uri);
-    const path = relative(this.root, file).split(sep).join('/');
-    const inside = path !== '' && !path.startsWith('../') && !path.startsWith('/');
-    return [{ path: inside ? path : null, file, ...from1(range.start) }];
+    const known = this.#files.get(uri) ?? fileOf(uri, this.root);
+    this.#files.set(uri, known);
+    return [{ ...known, ...from1(range.start) }];
   }
 
   #uri(path: string): string {
@@ -197,6 +215,15 @@ export class ServerSession {
   #languageId(path: string): string {
     return this.language.extensions[extensionOf(path)] ?? this.language.name;
   }
+}
+
+/** What a server names, as a file of the tree if it is one. */
+function fileOf(uri: string, root: string): Pick<ServerPlace, 'path' | 'file'> {
+  if (!URL.canParse(uri) || !uri.startsWith('file:///')) return { path: null, file: uri };
+  const file = fileURLToPath(uri);
+  const path = relative(root, file).split(sep).join('/');
+  const inside = path !== '' && !path.startsWith('../') && !path.startsWith('/');
+  return { path: inside ? path : null, file };
 }
 
 const from1 = ({ line, character }: { line: number; character: number }) => ({

@@ -1,5 +1,6 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import { spotsOf, type Spot } from '../syntax/syntax.ts';
+import { UNEXPLAINED, explainHits } from '../text/explain.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
 /** Where a name can be put to a server in a file: the places that define it there, or else those that use it. */
@@ -15,7 +16,7 @@ export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string):
   const { name, container } = splitSymbol(symbol);
   const text = (await inquiry.text(path)) ?? '';
   if (name === 'default') return { spots: defaultSpots(text), definitions: [], notes: [] };
-  const all = ((await inquiry.syntax.definitions(path, text)) ?? []).filter((each) => each.name === name);
+  const all = (await inquiry.syntax.named(path, text, name)) ?? [];
   const held = container === null ? all : all.filter((each) => each.container === container);
   const definitions = narrowed(held, container);
   const left = held.filter((each) => !definitions.includes(each));
@@ -23,6 +24,64 @@ export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string):
   if (definitions.length > 0) return { spots: definitions, definitions, notes };
   const uses = (await inquiry.syntax.names(path, text, name)) ?? spotsOf(text, name);
   return { spots: uses.slice(0, MOST_USES), definitions: [], notes: [] };
+}
+
+const DEFINES =
+  'class|function\\*?|interface|type|enum|const|let|var|namespace|struct|trait|fn|func|def|impl|mod|union';
+const BEFORE = 'export|default|declare|abstract|async|const|pub|static|inline|unsafe|public|final|sealed';
+
+/**
+ * Where the name is most likely defined, seen from lines that begin with it: faster than parsing, and no more than a guess. A
+ * server can be asked about it while the file is parsed; if parsing says otherwise, that answer does not count.
+ */
+export function guessedSpots(text: string, symbol: string): Spot[] {
+  const { name, container } = splitSymbol(symbol);
+  if (container !== null || name === 'default' || !/^[\p{L}\p{N}_$]+$/u.test(name)) return [];
+  const escaped = name.replaceAll('$', String.raw`\$`);
+  const pattern = new RegExp(
+    `^(?:(?:${BEFORE})[ \\t]+)*(?:${DEFINES})[ \\t]+(${escaped})(?![\\p{L}\\p{N}_$])`,
+    'gmu',
+  );
+  const starts = [...text.matchAll(pattern)].map(({ index, 0: { length } }) => index + length - name.length);
+  return starts.slice(0, MOST_USES).map((start) => {
+    const lineStart = text.lastIndexOf('\n', start - 1) + 1;
+    let line = 1;
+    for (let at = text.indexOf('\n'); at >= 0 && at < start; at = text.indexOf('\n', at + 1)) line += 1;
+    return { line, column: start - lineStart + 1 };
+  });
+}
+
+/** Right before a name that is used, not defined, and right after one. */
+const USED_BEFORE =
+  /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))\s*$/;
+const USED_AFTER = /^\s*\./;
+
+/**
+ * Whether the guess is all that a file defines of the name, seen without parsing: it is code, and every other place of the name
+ * is a comment, a string, or a use for certain. False: a parser must say.
+ */
+export function isAllDefined(
+  path: string,
+  text: string,
+  given: { symbol: string; guess: readonly Spot[] },
+): boolean {
+  const { name } = splitSymbol(given.symbol);
+  if (given.guess.length === 0) return false;
+  const isGuess = new Set(given.guess.map(({ line, column }) => `${line}:${column}`));
+  const spots = spotsOf(text, name);
+  const roles = explainHits(
+    path,
+    text,
+    spots.map(({ line, column }) => ({ path, line, column })),
+  );
+  const lines = text.split('\n');
+  return spots.every(({ line, column }, i) => {
+    const { role } = roles[i] ?? UNEXPLAINED;
+    if (isGuess.has(`${line}:${column}`)) return role === 'code';
+    if (role !== 'code') return role !== null;
+    const row = lines[line - 1] ?? '';
+    return USED_BEFORE.test(row.slice(0, column - 1)) || USED_AFTER.test(row.slice(column - 1 + name.length));
+  });
 }
 
 /** What others can see comes before what is local to a function, the top before members. */

@@ -1,10 +1,12 @@
 import type { CodeLine, Uncovered } from '@reveille/protocol';
 import { extensionOf, isMade, languageOf, type Language } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
-import { isCommentLine } from '../syntax/comment-lines.ts';
+import type { Role } from '../syntax/syntax.ts';
+import { UNEXPLAINED, type Explained } from '../text/explain.ts';
 import type { TextHit } from '../text/trees.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
+import { parsedRoles, plainLine } from './roles.ts';
 
 /** Hits that are asked about one by one; what is beyond is said to be unchecked. */
 const MOST_CHECKS = 2_000;
@@ -36,39 +38,68 @@ export async function crossCheck(
 ): Promise<CrossCheck> {
   const { language } = session;
   const rest = given.hits.filter((hit) => !given.covered.has(keyOf(hit)));
-  const own = rest
-    .filter(({ path }) => languageOf(path) === language)
-    .toSorted((a, b) => Number(isMade(a.path, language)) - Number(isMade(b.path, language)));
-  const commented = await inBatches(own, 64, async (hit) =>
-    isCommentLine(await inquiry.lines(hit.path), hit, language),
-  );
-  const code = own.filter((_, i) => !commented[i]);
-  const checked = code.slice(0, MOST_CHECKS);
   const reasons = new Map<TextHit, string>(
     rest.filter(({ path }) => languageOf(path) !== language).map((hit) => [hit, foreign(hit)]),
   );
-  for (const hit of code.slice(MOST_CHECKS)) reasons.set(hit, UNCHECKED);
-  for (const [i, hit] of own.entries()) if (commented[i]) reasons.set(hit, COMMENT);
-  const uses: CodeLine[] = [];
-  const unknown: TextHit[] = [];
-  const targets = await inBatches(checked, 16, (hit) => targetsOf(inquiry, session, hit));
-  for (const [i, hit] of checked.entries()) {
-    const found = targets[i] ?? [];
-    // What is defined by a use of the symbol passes it on: `module.exports = { name }`.
-    if (found.some((key) => given.covered.has(key))) uses.push(hit);
-    else if (found.length > 0) reasons.set(hit, reasonOf(found[0] ?? ''));
-    else unknown.push(hit);
+  const own = rest.filter((hit) => !reasons.has(hit));
+  for (const hit of own) if (hit.commented) reasons.set(hit, COMMENT);
+  const written = own.filter(({ commented }) => !commented);
+  const explained = await inquiry.explain(written);
+  const code: Asked[] = [];
+  for (const [i, hit] of written.entries()) {
+    const { role, group } = explained[i] ?? UNEXPLAINED;
+    if (role === 'comment' || role === 'string') reasons.set(hit, REASONS[role]);
+    else code.push({ hit, role, group: group ?? keyOf(hit) });
   }
-  for (const [hit, reason] of await roles(inquiry, unknown, language)) reasons.set(hit, reason);
+  const found = await resolved(inquiry, session, { code, covered: given.covered });
+  for (const [hit, reason] of found.reasons) reasons.set(hit, reason);
   const uncovered = grouped(reasons);
   return {
-    uses,
+    uses: found.uses.map(plainLine),
     uncovered,
     open: uncovered.some(({ reason }) => reason === UNKNOWN || reason === UNCHECKED),
   };
 }
 
+interface Asked {
+  readonly hit: TextHit;
+  readonly role: Explained['role'];
+  /** Those of one group mean the same, whatever it is. */
+  readonly group: string;
+}
+
+/** What the server says that the hits are; one is asked about for all of its group. */
+async function resolved(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { code, covered }: { readonly code: readonly Asked[]; readonly covered: ReadonlySet<string> },
+): Promise<{ readonly uses: readonly TextHit[]; readonly reasons: ReadonlyMap<TextHit, string> }> {
+  const { language } = session;
+  const groups = [...Map.groupBy(code, ({ group }) => group).values()].toSorted(
+    ([a], [b]) => Number(isMade(a?.hit.path ?? '', language)) - Number(isMade(b?.hit.path ?? '', language)),
+  );
+  const checked = groups.slice(0, MOST_CHECKS);
+  const reasons = new Map<TextHit, string>();
+  for (const { hit } of groups.slice(MOST_CHECKS).flat()) reasons.set(hit, UNCHECKED);
+  const uses: TextHit[] = [];
+  const unknown: Asked[] = [];
+  const targets = await inBatches(checked, 8, async ([first]) =>
+    first ? await targetsOf(inquiry, session, first.hit) : [],
+  );
+  for (const [i, group] of checked.entries()) {
+    const found = targets[i] ?? [];
+    // What is defined by a use of the symbol passes it on: `module.exports = { name }`.
+    if (found.some((key) => covered.has(key))) uses.push(...group.map(({ hit }) => hit));
+    else if (found.length === 0) unknown.push(...group);
+    else for (const { hit } of group) reasons.set(hit, reasonOf(found[0] ?? ''));
+  }
+  const parsed = await parsedRoles(inquiry, unknown, MOST_PARSED);
+  for (const { hit } of unknown) reasons.set(hit, reasonFor(parsed.told.get(hit), hit, language));
+  return { uses, reasons };
+}
+
 const COMMENT = 'in a comment';
+const REASONS = { comment: COMMENT, string: 'in a string' } as const;
 const UNCHECKED = 'not checked: there are too many';
 const UNKNOWN = 'the server does not know what it is';
 
@@ -95,27 +126,8 @@ function foreign({ path }: TextHit): string {
     : `in files that are no code (${extensionOf(path) || path})`;
 }
 
-/** What the parser says of hits that the server says nothing about. */
-async function roles(
-  inquiry: Inquiry,
-  hits: readonly TextHit[],
-  language: Language,
-): Promise<[TextHit, string][]> {
-  const reasons: [TextHit, string][] = [];
-  let chars = 0;
-  for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
-    const text = chars > MOST_PARSED ? null : ((await inquiry.text(path)) ?? '');
-    const parsed = text === null ? null : await inquiry.syntax.roles(path, text, within);
-    chars += text?.length ?? 0;
-    for (const [i, hit] of within.entries())
-      reasons.push([hit, text === null ? UNCHECKED : reasonFor(parsed?.[i], hit, language)]);
-  }
-  return reasons;
-}
-
-function reasonFor(role: string | undefined, { path }: TextHit, language: Language): string {
-  if (role === 'comment') return COMMENT;
-  if (role === 'string') return 'in a string';
+function reasonFor(role: Role | undefined, { path }: TextHit, language: Language): string {
+  if (role === 'comment' || role === 'string') return REASONS[role];
   return isMade(path, language) ? 'in a folder of built files' : UNKNOWN;
 }
 
@@ -128,3 +140,7 @@ export function grouped(reasons: ReadonlyMap<TextHit, string>): Uncovered[] {
     }))
     .toSorted((a, b) => b.count - a.count);
 }
+
+/** Those that are not known to be comments, in files that a server of this language knows. */
+export const hitsToExplain = (hits: readonly TextHit[], language: Language): TextHit[] =>
+  hits.filter(({ path, commented }) => !commented && languageOf(path) === language);

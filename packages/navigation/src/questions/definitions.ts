@@ -71,7 +71,6 @@ async function fromFile(
       notes: [`${container ?? ''} has no member ${name} of its own`, ...everywhere.notes],
     };
   }
-  session.settled = true;
   // What leads to the import itself leads nowhere.
   const here = inside(found).filter(({ path }) => path === ask.from);
   const lines = await Promise.all(here.map(({ path, line }) => inquiry.lineAt(path, line)));
@@ -118,8 +117,8 @@ async function followed(
 }
 
 async function isDefined(inquiry: Inquiry, path: string, { line, column }: ServerPlace): Promise<boolean> {
-  const all = await inquiry.syntax.definitions(path, (await inquiry.text(path)) ?? '');
-  return all === null || all.some((each) => each.line === line && each.column === column);
+  const known = await inquiry.syntax.at(path, (await inquiry.text(path)) ?? '', { line, column });
+  return known !== null;
 }
 
 async function resolve(session: ServerSession, spots: readonly Spot[]): Promise<ServerPlace[]> {
@@ -175,7 +174,6 @@ async function byServer(
   const merged =
     first.length > 0 ? first : await byUses(inquiry, session, hitsOf(look.hits, session.language));
   const isAlias = parsed.found.length === 0 && merged.length > 0;
-  session.settled = true;
   const other = await inOtherLanguages(inquiry, { look, name, container, language: session.language });
   const incomplete = [...notLoaded, ...parsed.incomplete, ...(look.why === null ? [] : [look.why])];
   const described = await shown(inquiry, session, { places: merged, name });
@@ -247,7 +245,7 @@ async function parsedDefinitions(
     const text = (await inquiry.text(path)) ?? '';
     parsed += 1;
     chars += text.length;
-    const defined = await inquiry.syntax.definitions(path, text);
+    const defined = await inquiry.syntax.named(path, text, name);
     const found = defined ?? within.filter((hit) => looksDefined(hit.text, name)).map(asDefinition);
     for (const each of found)
       if ((each.name ?? name) === name && (container === null || each.container === container))

@@ -29,9 +29,7 @@ export async function describe(
   options: { readonly name: string; readonly session?: ServerSession },
 ): Promise<FoundDefinition> {
   const text = (await inquiry.text(path)) ?? '';
-  const known = ((await inquiry.syntax.definitions(path, text)) ?? []).find(
-    (each) => each.line === line && each.column === column,
-  );
+  const known = await inquiry.syntax.at(path, text, { line, column });
   const hover = options.session ? partsOfHover(await options.session.hover({ path, line, column })) : null;
   return {
     path,

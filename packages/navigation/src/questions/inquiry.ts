@@ -5,6 +5,7 @@ import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Place } from '../place.ts';
 import type { ServerPool } from '../pool/pool.ts';
 import type { Syntax } from '../syntax/syntax.ts';
+import { UNEXPLAINED, type Explained } from '../text/explain.ts';
 import type { Scout } from '../text/scout.ts';
 import type { Look, TextHit } from '../text/trees.ts';
 
@@ -26,6 +27,9 @@ export class Inquiry {
   readonly syntax: Syntax;
   readonly #means: Means;
   readonly #texts = new Map<string, Promise<string | null>>();
+  readonly #named = new Map<string, Promise<readonly string[]>>();
+  readonly #explained = new Map<TextHit, Explained>();
+  #explaining: Promise<void> | null = null;
   #looked = false;
   readonly #lines = new Map<string, Promise<readonly string[]>>();
 
@@ -73,7 +77,29 @@ export class Inquiry {
   }
 
   async named(names: readonly string[]): Promise<readonly string[]> {
-    return await this.#means.scout.named(this.place.root, names, this.#again());
+    const key = names.join('\0');
+    const known = this.#named.get(key) ?? this.#means.scout.named(this.place.root, names, this.#again());
+    this.#named.set(key, known);
+    return await known;
+  }
+
+  /** What can be said of hits by their files alone. */
+  async explain(hits: readonly TextHit[]): Promise<readonly Explained[]> {
+    await this.#explaining;
+    const fresh = hits.filter((hit) => !this.#explained.has(hit));
+    if (fresh.length > 0) {
+      const spots = fresh.map(({ path, line, column }) => ({ path, line, column }));
+      this.#explaining = this.#means.scout.explain(this.place.root, spots).then((all) => {
+        for (const [i, hit] of fresh.entries()) this.#explained.set(hit, all[i] ?? UNEXPLAINED);
+      });
+      await this.#explaining;
+    }
+    return hits.map((hit) => this.#explained.get(hit) ?? UNEXPLAINED);
+  }
+
+  /** The server of a language has answered before: it will answer now. */
+  isWarm(language: Language): boolean {
+    return this.#means.pool.isWarm(this.place.root, language);
   }
 
   /** One question sees one state of the disk: it is looked at by the first that needs it. */
@@ -106,12 +132,13 @@ export class Inquiry {
     if (missing !== null) return withNote(await ways.byText(), missing);
     const place = await this.#tree(language);
     const warm = this.#means.pool.isWarm(place.root, language);
-    const patience = AbortSignal.timeout(
-      warm ? Math.max(this.#means.warmMs, this.asking.waitMs) : this.asking.waitMs,
-    );
-    const asked = this.#ask(place, language, { patience, byServer: ways.byServer });
+    const waitMs = warm ? Math.max(this.#means.warmMs, this.asking.waitMs) : this.asking.waitMs;
+    const patience = AbortSignal.timeout(waitMs);
     const text = warm ? null : ways.byText();
-    text?.catch(() => undefined);
+    const ask = async () =>
+      await this.#ask(place, language, { patience: AbortSignal.timeout(waitMs), byServer: ways.byServer });
+    // A server that loads its project takes every core: the words come first, and in an instant.
+    const asked = text === null ? ask() : text.then(ask, ask);
     const outcome = await Promise.race([asked, givenUp(patience, warm), givenUp(this.asking.signal, warm)]);
     if (outcome.answer !== null) return outcome.answer;
     return withNote(await (text ?? ways.byText()), outcome.why);

@@ -38,7 +38,6 @@ async function byServer(inquiry: Inquiry, session: ServerSession, path: string):
     importOf(each, await follow(path, each)),
   );
   const importing = await importersOf(inquiry, session, { path, follow });
-  session.settled = true;
   const nobody = importing.real.length === 0 ? await usedElsewhere(session, path, exports) : [];
   const left = exported.found.length - shown.length;
   const incomplete = [

@@ -25,10 +25,11 @@ export async function openProjects(
     paths.filter((path) => !isMade(path, language)),
     (path) => projectOf(path, markers),
   );
+  const loaded = new Set(session.openFiles.map((path) => projectOf(path, markers)));
   const loose = (language.opensAll && projects.get(null)) || [];
   const perProject = [...projects]
     .filter(([project]) => project !== null)
-    .flatMap(([, files]) => (files.some((path) => session.isOpen(path)) ? [] : files.slice(0, 1)));
+    .flatMap(([project, files]) => (loaded.has(project) ? [] : files.slice(0, 1)));
   const wanted = [
     // A server that reads the disk itself need not have the file open, if it has its project.
     ...(language.opensAsked ? asked : []),
@@ -69,13 +70,16 @@ export async function untilStable<T>(
   session: ServerSession,
   ask: () => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
+  let { told } = session;
   let found = await ask();
   for (let i = 0; i < MOST_ASKS && !session.settled; i++) {
+    ({ told } = session);
     const again = await ask();
     const stable = again.length === found.length && !session.busy;
     found = again;
     if (stable) break;
     if (session.busy) await new Promise((resolve) => setTimeout(resolve, 100));
   }
+  session.settle(told);
   return found;
 }

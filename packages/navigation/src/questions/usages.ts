@@ -1,10 +1,11 @@
 import { ReveilleError, type CodeLine, type Usages } from '@reveille/protocol';
 import { languageOf } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
-import { isCommentLine } from '../syntax/comment-lines.ts';
-import type { TextHit } from '../text/trees.ts';
-import { anchorsIn, type Anchors } from './anchors.ts';
-import { crossCheck, grouped } from './cross-check.ts';
+import type { Spot } from '../syntax/syntax.ts';
+import type { Changes, Look, TextHit } from '../text/trees.ts';
+import { anchorsIn, guessedSpots, isAllDefined, type Anchors } from './anchors.ts';
+import { crossCheck, grouped, hitsToExplain } from './cross-check.ts';
+import { plainLine, rolesOf } from './roles.ts';
 import { inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
 import { importNames } from './module-file.ts';
 import { openProjects, untilStable } from './projects.ts';
@@ -16,24 +17,54 @@ export interface UsagesAsk {
 
 export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages> {
   const ask = { symbol: asked.symbol, file: await inquiry.file(asked.file) };
-  const anchors = await anchorsIn(inquiry, ask.file, ask.symbol);
-  if (anchors.spots.length === 0)
-    throw new ReveilleError(
-      'not_found',
-      `${ask.symbol} is not in ${ask.file}. navigate_to_symbol finds where it is defined.`,
-    );
-  return await inquiry.answer(languageOf(ask.file), {
-    byText: () => usagesByText(inquiry, ask, anchors),
-    byServer: (session) => usagesByServer(inquiry, session, { ask, anchors }),
+  const language = languageOf(ask.file);
+  const isWarm = language !== null && inquiry.isWarm(language);
+  // The disk is looked at while the file is parsed.
+  if (!isWarm) inquiry.look(splitSymbol(ask.symbol).name).catch(() => undefined);
+  const text = (await inquiry.text(ask.file)) ?? '';
+  const guess = guessedSpots(text, ask.symbol);
+  const known = isWarm && guess.length > 0 ? null : await usageAnchors(inquiry, ask, { text, guess });
+  const anchors = async (): Promise<UsageAnchors> =>
+    known ?? (await usageAnchors(inquiry, ask, { text, guess }));
+  return await inquiry.answer(language, {
+    byText: async () => await usagesByText(inquiry, ask, await anchors()),
+    byServer: (session) =>
+      usagesByServer(inquiry, session, { ask, guess: known ? askedSpots(known) : guess, anchors }),
   });
+}
+
+type UsageAnchors = Pick<Anchors, 'spots' | 'notes'> & { readonly definitions: readonly Spot[] };
+
+async function usageAnchors(
+  inquiry: Inquiry,
+  { symbol, file }: UsagesAsk,
+  { text, guess }: { readonly text: string; readonly guess: readonly Spot[] },
+): Promise<UsageAnchors> {
+  if (isAllDefined(file, text, { symbol, guess })) return { spots: guess, definitions: guess, notes: [] };
+  const anchors = await anchorsIn(inquiry, file, symbol);
+  if (anchors.spots.length > 0) return anchors;
+  throw new ReveilleError(
+    'not_found',
+    `${symbol} is not in ${file}. navigate_to_symbol finds where it is defined.`,
+  );
+}
+
+/** Where a server is asked: all that define the name, or else the first that uses it. */
+const askedSpots = ({ definitions, spots }: UsageAnchors): readonly Spot[] =>
+  definitions.length > 0 ? spots : spots.slice(0, 1);
+
+interface ServerAsk {
+  readonly ask: UsagesAsk;
+  /** Where it is most likely defined: asked about at once. */
+  readonly guess: readonly Spot[];
+  readonly anchors: () => Promise<UsageAnchors>;
 }
 
 async function usagesByServer(
   inquiry: Inquiry,
   session: ServerSession,
-  { ask, anchors }: { readonly ask: UsagesAsk; readonly anchors: Anchors },
+  { ask, guess, anchors: parsed }: ServerAsk,
 ): Promise<Usages> {
-  const { name } = splitSymbol(ask.symbol);
   const key = `usages\0${ask.file}\0${ask.symbol}`;
   // The next page of an answer is the same question again.
   if (session.hasAnswered(key)) {
@@ -41,23 +72,90 @@ async function usagesByServer(
     const same = session.answered<Usages>(key);
     if (same) return same;
   }
-  const spots = anchors.definitions.length > 0 ? anchors.spots : anchors.spots.slice(0, 1);
-  const at = spots.map((spot) => ({ path: ask.file, line: spot.line, column: spot.column }));
-  const askAll = async () => (await Promise.all(at.map((spot) => session.references(spot)))).flat();
-  // While the disk is looked at. If anything has changed, the answer does not count and it is asked again.
-  const early = session.settled ? askAll() : null;
+  const { name } = splitSymbol(ask.symbol);
+  const wasSettled = session.settled;
+  // While the disk is looked at, and the file is parsed. If anything turns out otherwise, it does not count.
+  const early = wasSettled ? listed(session, ask.file, guess) : null;
   early?.catch(() => undefined);
-  const look = await inquiry.bringUp(session, name);
+  const [look, anchors] = await Promise.all([inquiry.bringUp(session, name), parsed()]);
+  // While the server is at it.
+  if (early) inquiry.explain(hitsToExplain(look.hits, session.language)).catch(() => undefined);
+  const spots = askedSpots(anchors);
+  const { told } = session;
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
-  const first = early && session.settled ? await early : await untilStable(session, askAll);
-  session.settled = true;
+  const isSame = isNothing(look.changes) && session.told === told && sameSpots(spots, guess);
+  const first =
+    early && isSame
+      ? await early
+      : {
+          places: await untilStable(session, () => placesOf(session, ask.file, spots)),
+          declared: await declaredAt(session, ask.file, spots),
+        };
+  const answer = await explained(inquiry, session, { ask, anchors, look, first, notLoaded });
+  // What was not complete while a project was being loaded may be so next time.
+  return answer.complete || wasSettled ? session.remember(key, look.version, answer) : answer;
+}
+
+interface Listed {
+  readonly places: readonly ServerPlace[];
+  /** Where the server says that the symbol is defined. */
+  readonly declared: readonly ServerPlace[];
+}
+
+async function listed(session: ServerSession, file: string, spots: readonly Spot[]): Promise<Listed> {
+  const [places, declared] = await Promise.all([
+    placesOf(session, file, spots),
+    declaredAt(session, file, spots),
+  ]);
+  return { places, declared };
+}
+
+const placesOf = async (
+  session: ServerSession,
+  path: string,
+  spots: readonly Spot[],
+): Promise<ServerPlace[]> =>
+  (await Promise.all(spots.map(({ line, column }) => session.references({ path, line, column })))).flat();
+
+const declaredAt = async (
+  session: ServerSession,
+  path: string,
+  spots: readonly Spot[],
+): Promise<ServerPlace[]> =>
+  (await Promise.all(spots.map(({ line, column }) => session.definition({ path, line, column })))).flat();
+
+const isNothing = ({ created, changed, deleted }: Changes): boolean =>
+  created.length + changed.length + deleted.length === 0;
+
+const sameSpots = (some: readonly Spot[], others: readonly Spot[]): boolean =>
+  some.length === others.length &&
+  some.every(({ line, column }, i) => line === others[i]?.line && column === others[i].column);
+
+/** What the server listed, with every other text hit accounted for. */
+async function explained(
+  inquiry: Inquiry,
+  session: ServerSession,
+  given: {
+    readonly ask: UsagesAsk;
+    readonly anchors: UsageAnchors;
+    readonly look: Look;
+    readonly first: Listed;
+    readonly notLoaded: readonly string[];
+  },
+): Promise<Usages> {
+  const { ask, anchors, look, first, notLoaded } = given;
+  const spots = askedSpots(anchors);
   const lines = new Map(look.hits.map((hit) => [keyOf(hit), hit]));
-  const found = await underOtherNames(inquiry, session, { name, lines, found: first, askAll });
-  const declared = (await Promise.all(at.map((spot) => session.definition(spot)))).flat();
+  const found = await underOtherNames(inquiry, session, {
+    name: splitSymbol(ask.symbol).name,
+    lines,
+    found: first.places,
+    askAll: () => placesOf(session, ask.file, spots),
+  });
   const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
   const defined = new Set([
-    ...inside(declared).map(keyOf),
-    ...(anchors.definitions.length > 0 ? at.map(keyOf) : []),
+    ...inside(first.declared).map(keyOf),
+    ...(anchors.definitions.length > 0 ? spots.map((spot) => keyOf({ path: ask.file, ...spot })) : []),
   ]);
   const check = await crossCheck(inquiry, session, {
     hits: look.hits,
@@ -71,7 +169,7 @@ async function usagesByServer(
     ...(check.open ? ['some text hits could not be explained; they are listed'] : []),
     ...(refs.size === 0 ? ['the server found nothing at this place'] : []),
   ];
-  const answer: Usages = {
+  return {
     definitions: all.filter((each) => defined.has(keyOf(each))),
     usages: all.filter((each) => !defined.has(keyOf(each))),
     found: 'semantic',
@@ -79,8 +177,6 @@ async function usagesByServer(
     notes: [...anchors.notes, ...incomplete],
     uncovered: check.uncovered,
   };
-  // What was not complete while a project was being loaded may be so next time.
-  return answer.complete || early !== null ? session.remember(key, look.version, answer) : answer;
 }
 
 const MOST_ROUNDS = 4;
@@ -117,7 +213,6 @@ async function underOtherNames(
     // Nothing was opened: the server knew of all of them.
     if (session.settled) return found;
     found = await untilStable(session, asked.askAll);
-    session.settled = true;
   }
   return found;
 }
@@ -151,31 +246,22 @@ async function lineOf(
 const MOST_PARSED = 200_000;
 
 /** Every hit that is not in a comment or a string; others of the same name are among them. */
-async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors): Promise<Usages> {
+async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: UsageAnchors): Promise<Usages> {
   const { name } = splitSymbol(ask.symbol);
   const { hits, why } = await inquiry.look(name);
   const language = languageOf(ask.file);
   const reasons = new Map<TextHit, string>();
-  const files = [...Map.groupBy(hits, ({ path }) => path)];
-  let parsed = 0;
-  let chars = 0;
-  for (const [path, within] of files) {
-    const isParsed = chars <= MOST_PARSED;
-    const text = isParsed ? ((await inquiry.text(path)) ?? '') : '';
-    const roles = isParsed ? await inquiry.syntax.roles(path, text, within) : null;
-    parsed += Number(isParsed);
-    chars += text.length;
-    for (const [i, hit] of within.entries()) {
-      if (roles && roles[i] !== 'code') reasons.set(hit, `in a ${roles[i]}`);
-      else if (languageOf(path) !== language) reasons.set(hit, 'in files of another kind');
-      else if (!isParsed && language && isCommentLine(await inquiry.lines(path), hit, language))
-        reasons.set(hit, 'in a comment');
-    }
-  }
+  for (const hit of hits) if (languageOf(hit.path) !== language) reasons.set(hit, 'in files of another kind');
+  const roles = await rolesOf(
+    inquiry,
+    hits.filter((hit) => !reasons.has(hit)),
+    MOST_PARSED,
+  );
+  for (const [hit, role] of roles.told) if (role !== 'code') reasons.set(hit, `in a ${role}`);
   const defined = new Set(
     anchors.definitions.map(({ line, column }) => keyOf({ path: ask.file, line, column })),
   );
-  const left = sorted(hits.filter((hit) => !reasons.has(hit)));
+  const left = sorted(hits.filter((hit) => !reasons.has(hit)).map(plainLine));
   return {
     definitions: left.filter((each) => defined.has(keyOf(each))),
     usages: left.filter((each) => !defined.has(keyOf(each))),
@@ -183,9 +269,7 @@ async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: Anchors):
     complete: false,
     notes: [
       'these are the places where the name stands; other symbols of the same name are among them, and uses under another name are not',
-      ...(parsed < files.length
-        ? [`comments and strings were told apart in ${parsed} of ${files.length} files only`]
-        : []),
+      ...(roles.left > 0 ? [`in ${roles.left} files comments and strings were not told from code`] : []),
       ...(why === null ? [] : [why]),
       ...anchors.notes,
     ],

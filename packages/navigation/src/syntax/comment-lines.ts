@@ -10,18 +10,20 @@ const MOST_LINES = 400;
  * comment within a string is no code either. What it does not know is left to the server and the parser.
  */
 export function isCommentLine(
-  lines: readonly string[],
-  { line, column }: { readonly line: number; readonly column: number },
+  { line, text }: { readonly line: number; /** Of its line, up to the place. */ readonly text: string },
   language: Language,
+  lines: () => readonly string[],
 ): boolean {
-  const before = (lines[line - 1] ?? '').slice(0, column - 1).trimStart();
+  const before = text.trimStart();
+  // Within a template this is code, whatever the line begins with.
+  if (before.includes('${')) return false;
   if (HASHES.has(language.name)) return before.startsWith('#');
   if (before.startsWith('//')) return true;
   if (before.includes('*/')) return false;
   if (before.startsWith('/*')) return true;
   if (!before.startsWith('*')) return false;
   for (let at = line - 2; at >= Math.max(0, line - MOST_LINES); at--) {
-    const above = (lines[at] ?? '').trimStart();
+    const above = (lines()[at] ?? '').trimStart();
     if (above.startsWith('/*')) return !above.includes('*/');
     if (!above.startsWith('*') || above.includes('*/')) return false;
   }

@@ -93,16 +93,22 @@ interface Around {
   readonly local: boolean;
 }
 
-/** Everything a file defines, in its order. Parameters are left out. */
-export function definitionsIn(root: Node): SyntaxDefinition[] {
+/**
+ * Everything a file defines, in its order. Parameters are left out. With `offsets` only what is around these places is
+ * walked through, which for one name in a large file is a small part of it.
+ */
+export function definitionsIn(root: Node, offsets: readonly number[] | null = null): SyntaxDefinition[] {
   const found: SyntaxDefinition[] = [];
+  const isWanted = ({ startIndex, endIndex }: Node): boolean =>
+    offsets === null || offsets.some((offset) => offset >= startIndex && offset < endIndex);
   const visit = (node: Node, around: Around): void => {
     const within = { ...around, exported: around.exported || node.type === 'export_statement' };
     const named = nameOf(node, within);
     const kind = named && KINDS[node.type];
     if (kind) found.push(definition(node, named, { ...within, kind: kindIn(kind, within, node) }));
     const inner = kind ? beneath(kind, named.text, within) : implementing(node, within);
-    for (const child of node.namedChildren) if (child) visit(child, insideOf(node, child, inner));
+    for (const child of node.namedChildren)
+      if (child && isWanted(child)) visit(child, insideOf(node, child, inner));
     if (node.type === 'enum_body') found.push(...plainMembers(node, around));
   };
   visit(root, { container: null, inType: false, depth: 0, exported: false, local: false });

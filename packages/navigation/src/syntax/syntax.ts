@@ -22,15 +22,44 @@ export class Syntax {
   readonly #grammars = new Grammars();
   /** Of the files that were asked about last: many questions are about the same ones. */
   readonly #known = new Map<string, Known>();
+  readonly #named = new Map<string, Map<string, readonly SyntaxDefinition[] | null>>();
 
   async definitions(path: string, text: string): Promise<readonly SyntaxDefinition[] | null> {
     const extension = extensionOf(path);
     const known = this.#known.get(text);
     if (known?.extension === extension) return known.definitions;
-    const definitions = await this.#parse(path, text, definitionsIn);
+    const definitions = await this.#parse(path, text, (root) => definitionsIn(root));
     this.#known.set(text, { extension, definitions });
     for (const oldest of this.#known.keys()) if (this.#known.size > MOST_KNOWN) this.#known.delete(oldest);
     return definitions;
+  }
+
+  /** Those of one name only, which are found faster. */
+  async named(path: string, text: string, name: string): Promise<readonly SyntaxDefinition[] | null> {
+    const extension = extensionOf(path);
+    const known = this.#known.get(text);
+    if (known?.extension === extension)
+      return known.definitions?.filter((each) => each.name === name) ?? null;
+    const key = `${extension}\0${name}`;
+    const asked = this.#named.get(text) ?? new Map<string, readonly SyntaxDefinition[] | null>();
+    const before = asked.get(key);
+    if (before !== undefined) return before;
+    const offsets = offsetsOf(text, name);
+    const all = await this.#parse(path, text, (root) => definitionsIn(root, offsets));
+    const found = all && all.filter((each) => each.name === name);
+    asked.set(key, found);
+    this.#named.set(text, asked);
+    for (const oldest of this.#named.keys()) if (this.#named.size > MOST_KNOWN) this.#named.delete(oldest);
+    return found;
+  }
+
+  /** What is defined at this very place. */
+  async at(path: string, text: string, { line, column }: Spot): Promise<SyntaxDefinition | null | undefined> {
+    const row = text.split('\n', line)[line - 1] ?? '';
+    const name = /^[\p{L}\p{N}_$]+/u.exec(row.slice(column - 1))?.[0];
+    const found =
+      name === undefined ? await this.definitions(path, text) : await this.named(path, text, name);
+    return found && (found.find((each) => each.line === line && each.column === column) ?? null);
   }
 
   async module(path: string, text: string): Promise<ModuleSyntax | null> {
@@ -64,6 +93,12 @@ function roleAt(root: Node, { line, column }: Spot): Role {
     if (/string|template|char_literal|jsx_text|regex/.test(node.type)) return 'string';
   }
   return 'code';
+}
+
+function offsetsOf(text: string, name: string): number[] {
+  const offsets: number[] = [];
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) offsets.push(at);
+  return offsets;
 }
 
 /** Every place of a name in a text, as a word of its own. */

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import type { HitSpot } from './explain.ts';
 import { Trees, type LookOptions } from './trees.ts';
 
 /** What the thread is asked. Imports nothing of other packages, so that it starts fast. */
@@ -16,6 +17,7 @@ export type Request = { readonly id: number } & (
       readonly other: string;
       readonly endings: readonly string[];
     }
+  | { readonly kind: 'explain'; readonly root: string; readonly hits: readonly HitSpot[] }
   | { readonly kind: 'forget'; readonly root: string }
 );
 
@@ -35,6 +37,7 @@ function answer(request: Request): unknown {
   if (request.kind === 'look') return trees.look(request.root, request.options);
   if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
   if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
+  if (request.kind === 'explain') return trees.explain(request.root, request.hits);
   return trees.forget(request.root);
 }
 

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ReveilleError } from '@reveille/protocol';
+import type { Explained, HitSpot } from './explain.ts';
 import type { Request } from './scout-worker.ts';
 import type { Look, LookOptions } from './trees.ts';
 
@@ -30,6 +31,10 @@ export class Scout implements AsyncDisposable {
 
   async same(root: string, other: string, endings: readonly string[]): Promise<boolean> {
     return (await this.#ask({ kind: 'same', root, other, endings })) as boolean;
+  }
+
+  async explain(root: string, hits: readonly HitSpot[]): Promise<readonly Explained[]> {
+    return (await this.#ask({ kind: 'explain', root, hits })) as Explained[];
   }
 
   forget(root: string): void {

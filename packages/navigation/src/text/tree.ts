@@ -33,27 +33,42 @@ const MOST_FILES = 200_000;
 export interface SeenFile {
   readonly path: string;
   readonly size: number;
-  /** Differs if the file does. */
-  readonly stamp: string;
+  readonly stamp: Stamp;
 }
+
+/** Differs if the file does. Numbers, for they are compared for every file of a tree with every question. */
+export interface Stamp {
+  readonly modified: number;
+  readonly changed: number;
+  readonly size: number;
+  readonly inode: number;
+}
+
+export const isSameStamp = (one: Stamp, other: Stamp): boolean =>
+  one.changed === other.changed &&
+  one.modified === other.modified &&
+  one.size === other.size &&
+  one.inode === other.inode;
+
+/** Systems keep times in ticks of up to 10 ms: a file that was written again within one has the same stamp. */
+const TICK_MS = 50;
+export const isFresh = ({ changed }: Stamp, now: number): boolean => changed > now - TICK_MS;
 
 /** All plain files of a tree, no link followed. Only names and times are looked at, and none of them is shown. */
 export function scanTree(root: string): { readonly files: readonly SeenFile[]; readonly whole: boolean } {
   const files: SeenFile[] = [];
   const waiting = [''];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    for (const entry of entriesOf(join(root, folder))) {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    const above = folder === '' ? '' : `${folder}/`;
+    for (const entry of entriesOf(`${root}/${folder}`)) {
+      const path = `${above}${entry.name}`;
       if (entry.isDirectory() && !SKIPPED.has(entry.name)) waiting.push(path);
       if (!entry.isFile()) continue;
       if (files.length >= MOST_FILES) return { files, whole: false };
-      const stats = lstatSync(join(root, path), { throwIfNoEntry: false });
-      if (stats?.isFile())
-        files.push({
-          path,
-          size: stats.size,
-          stamp: `${stats.mtimeMs}:${stats.ctimeMs}:${stats.size}:${stats.ino}`,
-        });
+      const stats = lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
+      if (!stats?.isFile()) continue;
+      const { size, mtimeMs: modified, ctimeMs: changed, ino: inode } = stats;
+      files.push({ path, size, stamp: { modified, changed, size, inode } });
     }
   }
   return { files, whole: true };

@@ -59,7 +59,8 @@ export const listSpecialists = defineTool({
   }),
   annotations: LOOKS,
   callers: EVERYBODY,
-  async run({ task }, { agents }) {
+  async run({ task }, { agents, tally }) {
+    tally?.add('specialists');
     const specialists = (await agents.list()).filter(({ suggested }) => suggested);
     const suggestions = task === undefined ? [] : [...(await agents.suggest(task))];
     const best = suggestions.map(({ name, score, reason }) => `- @${name} (${score}): ${reason}`);

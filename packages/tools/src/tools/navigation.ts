@@ -1,4 +1,11 @@
-import { ReveilleError, type CodeLine, type Coverage, type FoundDefinition } from '@reveille/protocol';
+import {
+  ReveilleError,
+  type Asking,
+  type CodeLine,
+  type Coverage,
+  type FoundDefinition,
+  type ToolNavigation,
+} from '@reveille/protocol';
 import { z } from 'zod';
 import { quote } from '../fence.ts';
 import { Context, coverageText, coverageShape, withContext, type Shown } from '../navigation/answer.ts';
@@ -27,17 +34,21 @@ function navigationOf({ navigation }: Pick<RunWorld, 'navigation'>) {
   return navigation;
 }
 
-/** Counts the call, and makes the time to wait fit what the caller's client waits. */
-function asking(world: RunWorld, wait: number) {
+/** Asks, for as long as the caller's client waits, and counts it. */
+async function asked<T extends Coverage>(
+  world: RunWorld,
+  wait: number,
+  question: (navigation: ToolNavigation, asking: Asking) => Promise<T>,
+): Promise<T> {
   const most = world.patienceMs === null ? wait : Math.max(0, Math.min(wait, world.patienceMs - 2_000));
-  return { signal: world.signal, waitMs: most };
-}
-
-function counted<T extends Coverage>(world: RunWorld, answer: T): T {
-  world.lookups?.add('navigation');
-  if (answer.found === 'text') world.lookups?.add('fromText');
+  const answer = await question(navigationOf(world), { signal: world.signal, waitMs: most });
+  world.tally?.add('navigation');
+  if (answer.found === 'text') world.tally?.add('fromText');
   return answer;
 }
+
+/** What all of these tools have in common. */
+const LOOKING = { annotations: LOOKS, callers: WORKERS, needs: 'navigation' } as const;
 
 export const navigateToSymbol = defineTool({
   name: 'navigate_to_symbol',
@@ -70,15 +81,15 @@ export const navigateToSymbol = defineTool({
     ),
     ...coverageShape,
   }),
-  annotations: LOOKS,
-  callers: WORKERS,
-  needs: 'navigation',
+  ...LOOKING,
   async run(input, world) {
     const ask = {
       symbol: input.symbolName,
       ...(input.fromFile === undefined ? {} : { from: input.fromFile }),
     };
-    const found = counted(world, await navigationOf(world).definitions(ask, asking(world, input.waitMs)));
+    const found = await asked(world, input.waitMs, (navigation, asking) =>
+      navigation.definitions(ask, asking),
+    );
     const { definitions } = found;
     const head = `${definitions.length === 0 ? 'No definition' : count(definitions.length, 'definition')} of ${input.symbolName}`;
     const text = [`${head} ${coverageText(found)}`, ...definitions.map(definitionText), ...notesText(found)];
@@ -138,12 +149,10 @@ export const findUsages = defineTool({
     pages: z.number(),
     ...coverageShape,
   }),
-  annotations: LOOKS,
-  callers: WORKERS,
-  needs: 'navigation',
+  ...LOOKING,
   async run(input, world) {
     const ask = { symbol: input.symbolName, file: input.definitionFile };
-    const found = counted(world, await navigationOf(world).usages(ask, asking(world, input.waitMs)));
+    const found = await asked(world, input.waitMs, (navigation, asking) => navigation.usages(ask, asking));
     const { usages, definitions } = found;
     const pages = Math.max(1, Math.ceil(usages.length / input.pageSize));
     const part = usages.slice((input.page - 1) * input.pageSize, input.page * input.pageSize);
@@ -217,13 +226,10 @@ export const exploreModule = defineTool({
     importers: z.array(Line),
     ...coverageShape,
   }),
-  annotations: LOOKS,
-  callers: WORKERS,
-  needs: 'navigation',
+  ...LOOKING,
   async run(input, world) {
-    const found = counted(
-      world,
-      await navigationOf(world).module({ path: input.modulePath }, asking(world, input.waitMs)),
+    const found = await asked(world, input.waitMs, (navigation, asking) =>
+      navigation.module({ path: input.modulePath }, asking),
     );
     const { exports, imports, importers } = found;
     const text = [
@@ -276,13 +282,10 @@ export const documentOutline = defineTool({
     ),
     ...coverageShape,
   }),
-  annotations: LOOKS,
-  callers: WORKERS,
-  needs: 'navigation',
+  ...LOOKING,
   async run(input, world) {
-    const found = counted(
-      world,
-      await navigationOf(world).outline({ path: input.path }, asking(world, input.waitMs)),
+    const found = await asked(world, input.waitMs, (navigation, asking) =>
+      navigation.outline({ path: input.path }, asking),
     );
     const entries = found.entries.map(({ name, kind, line, column, endLine, depth }) => ({
       name,
@@ -318,12 +321,10 @@ export const typeOfSymbol = defineTool({
     line: z.number().nullable(),
     ...coverageShape,
   }),
-  annotations: LOOKS,
-  callers: WORKERS,
-  needs: 'navigation',
+  ...LOOKING,
   async run(input, world) {
     const ask = { symbol: input.symbolName, file: input.file };
-    const found = counted(world, await navigationOf(world).typeOf(ask, asking(world, input.waitMs)));
+    const found = await asked(world, input.waitMs, (navigation, asking) => navigation.typeOf(ask, asking));
     const { signature, doc, place } = found;
     const text = [
       `${input.symbolName} ${coverageText(found)}`,

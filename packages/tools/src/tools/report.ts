@@ -37,7 +37,6 @@ export const subtaskComplete = defineTool({
   async run({ structured, error, ...report }, world) {
     const result = await world.orchestrator.reportCompletion({
       ...report,
-      output: withCounts(report.output, world),
       // It came as JSON; that it fits its schema is the engine's to check.
       ...(structured === undefined ? {} : { structured: structured as never }),
       ...(error === undefined ? {} : { error }),
@@ -45,15 +44,6 @@ export const subtaskComplete = defineTool({
     return reported(result, world);
   },
 });
-
-/** How the run found its way (NAV3), beneath its report. */
-function withCounts(output: string, { lookups }: RunWorld): string {
-  const { navigation, fromText, search } = lookups?.counts() ?? { navigation: 0, fromText: 0, search: 0 };
-  if (navigation + search === 0) return output;
-  const text = fromText > 0 ? ` (${fromText} answered from text)` : '';
-  const words = `\n\n[Looked things up: ${navigation} by navigation${text}, ${search} by search.]`;
-  return output.length + words.length <= LENGTHS.text ? `${output}${words}` : output;
-}
 
 const NOTHING = { why: null, open: [], updates: [], problems: [] };
 

@@ -60,7 +60,7 @@ export const searchText = defineTool({
     );
     const note = why === null ? `${matches.length} found` : `${matches.length} found, not complete: ${why}`;
     const left = skipped > 0 ? `, ${skipped} left out as binary or too large` : '';
-    world.lookups?.add('search');
+    world.tally?.add('search');
     const lines = [...found.map(fileText), `[${note}; ${searched} files looked into${left}]`];
     const text = [...lines, ...betterTool(input, world)].join('\n');
     return { structured: { matches, complete: why === null, why, searched, skipped }, text };

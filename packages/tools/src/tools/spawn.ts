@@ -100,6 +100,7 @@ export const spawnSubtask = defineTool({
       signal,
       ...(patienceMs === null ? {} : { patienceMs }),
     });
+    world.tally?.add('spawns');
     return spawned(result, world, blocking);
   },
 });
@@ -127,6 +128,7 @@ export const spawnParallelSubtasks = defineTool({
   async run({ subtasks, blocking }, world) {
     const inputs = subtasks.map((wanted, i) => spawnInput(wanted, world, `#${i}`));
     const spawns = await world.orchestrator.spawnSubtasks(inputs);
+    world.tally?.add('spawns', spawns.length);
     const list = spawns.map((spawn, i) => ({
       taskId: spawn.task,
       name: subtasks[i]?.name ?? null,

@@ -1,0 +1,105 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { findServer } from '@reveille/navigation';
+
+export interface Spot {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The same server with nothing around it: what it can do at best. */
+export class BareServer {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #root: string;
+  readonly #waiting = new Map<number, (result: unknown) => void>();
+  #input = Buffer.alloc(0);
+  #last = 0;
+
+  static async start(root: string): Promise<BareServer> {
+    const spec = await findServer('typescript', { configured: {}, folders: [], path: '' });
+    if ('missing' in spec) throw new Error(spec.missing);
+    const server = new BareServer(root, spec.argv);
+    await server.#ask('initialize', {
+      processId: process.pid,
+      rootUri: pathToFileURL(root).href,
+      capabilities: {},
+    });
+    server.#send({ method: 'initialized', params: {} });
+    return server;
+  }
+
+  private constructor(root: string, [program = '', ...args]: readonly string[]) {
+    this.#root = root;
+    this.#child = spawn(program, args, { cwd: root });
+    this.#child.stderr.resume();
+    this.#child.stdout.on('data', (chunk: Buffer) => {
+      this.#input = Buffer.concat([this.#input, chunk]);
+      for (let body = this.#next(); body !== null; body = this.#next())
+        this.#handle(JSON.parse(body) as { id?: number; method?: string; result?: unknown });
+    });
+  }
+
+  open(file: string): void {
+    const text = readFileSync(join(this.#root, file), 'utf8');
+    const textDocument = { uri: this.#uri(file), languageId: 'javascript', version: 1, text };
+    this.#send({ method: 'textDocument/didOpen', params: { textDocument } });
+  }
+
+  /** What it lists for a symbol, and where it says that it is defined: all that we ask it for the same answer. */
+  async references({ file, line, column }: Spot): Promise<number> {
+    const at = {
+      textDocument: { uri: this.#uri(file) },
+      position: { line: line - 1, character: column - 1 },
+    };
+    const [found] = await Promise.all([
+      this.#ask('textDocument/references', { ...at, context: { includeDeclaration: true } }),
+      this.#ask('textDocument/definition', at),
+    ]);
+    return Array.isArray(found) ? found.length : 0;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
+  #uri(file: string): string {
+    return pathToFileURL(join(this.#root, file)).href;
+  }
+
+  #ask(method: string, params: object): Promise<unknown> {
+    const id = ++this.#last;
+    this.#send({ id, method, params });
+    return new Promise((resolve) => this.#waiting.set(id, resolve));
+  }
+
+  #send(message: object): void {
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+    this.#child.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  }
+
+  #next(): string | null {
+    const head = this.#input.indexOf('\r\n\r\n');
+    if (head < 0) return null;
+    const length = Number(/Content-Length: (\d+)/i.exec(this.#input.subarray(0, head).toString())?.[1]);
+    if (this.#input.length < head + 4 + length) return null;
+    const body = this.#input.subarray(head + 4, head + 4 + length).toString();
+    this.#input = this.#input.subarray(head + 4 + length);
+    return body;
+  }
+
+  #handle({ id, method, result }: { id?: number; method?: string; result?: unknown }): void {
+    if (id !== undefined && method !== undefined) return this.#send({ id, result: null });
+    if (id === undefined) return;
+    this.#waiting.get(id)?.(result);
+    this.#waiting.delete(id);
+  }
+}

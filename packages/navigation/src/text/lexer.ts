@@ -1,0 +1,152 @@
+/** Where text is no code: from, to (exclusive), and what it is. */
+export interface Region {
+  readonly from: number;
+  readonly to: number;
+  readonly role: 'comment' | 'string';
+}
+
+const BEFORE_REGEX = new Set(
+  'return typeof instanceof in of new delete void throw case do else yield await extends default'.split(' '),
+);
+/** What may begin or end a comment, a string, or code within one; braces count only within a template. */
+const SIGNS = /['"`/]/g;
+const SIGNS_AND_BRACES = /['"`/{}]/g;
+
+/**
+ * The comments and strings of JavaScript and TypeScript, some thirty times as fast as a parser. It knows nothing of JSX, and
+ * a slash is only guessed to divide or to begin a regular expression: whenever it might be wrong it says null, and a parser
+ * is asked instead. So a string in its answer is one.
+ */
+export function regionsOf(text: string): readonly Region[] | null {
+  // JSX has one of these.
+  if (text.includes('</') || text.includes('/>')) return null;
+  return new Lexer(text).run();
+}
+
+class Lexer {
+  readonly #text: string;
+  readonly #regions: Region[] = [];
+  /** For each template that is open, how many braces are open in its `${…}`. */
+  readonly #templates: number[] = [];
+  #lost = false;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  run(): readonly Region[] | null {
+    let at = this.#text.startsWith('#!') ? this.#mark('comment', 0, this.#lineEnd(0)) : 0;
+    while (!this.#lost) {
+      const signs = this.#templates.length > 0 ? SIGNS_AND_BRACES : SIGNS;
+      signs.lastIndex = at;
+      const match = signs.exec(this.#text);
+      if (!match) break;
+      at = this.#from(match.index, match[0]);
+    }
+    return this.#lost || this.#templates.length > 0 ? null : this.#regions;
+  }
+
+  /** Takes what begins here, and says where it ends. */
+  #from(at: number, sign: string): number {
+    if (sign === '/') return this.#slash(at);
+    if (sign === '`') return this.#template(at, at + 1);
+    if (sign === '{' || sign === '}') return this.#brace(at, sign);
+    return this.#quoted(at, sign);
+  }
+
+  #slash(at: number): number {
+    const next = this.#text[at + 1];
+    if (next === '/') return this.#mark('comment', at, this.#lineEnd(at));
+    if (next === '*') {
+      const end = this.#text.indexOf('*/', at + 2);
+      return end < 0 ? this.#lose() : this.#mark('comment', at, end + 2);
+    }
+    const divides = this.#divides(at);
+    if (divides !== null) return divides ? at + 1 : this.#regex(at);
+    // Both are possible. It matters only if what follows would begin or end a string or a comment.
+    const rest = this.#text.slice(at + 1, this.#lineEnd(at));
+    return /['"`]|\/[/*]/.test(rest) ? this.#lose() : at + 1;
+  }
+
+  /** Whether a slash divides, by what is before it; null: it may or not. */
+  #divides(slash: number): boolean | null {
+    let at = slash - 1;
+    for (; at >= 0; at--) {
+      const region = this.#regions.at(-1);
+      if (region?.to === at + 1 && region.role === 'comment') return null;
+      if ((this.#text.codePointAt(at) ?? 0) > 32) break;
+    }
+    const last = this.#text[at] ?? '';
+    if (last === ')' || last === '}') return null;
+    if (last === ']' || last === '"' || last === "'" || last === '`' || last === '/') return true;
+    if (last === '+' || last === '-') return this.#text[at - 1] === last;
+    if (!NAME_END.test(last)) return false;
+    const [word = ''] = WORD_BEFORE.exec(this.#text.slice(Math.max(0, at - 40), at + 1)) ?? [];
+    return word.startsWith('.') || !BEFORE_REGEX.has(word.trim());
+  }
+
+  #regex(at: number): number {
+    let inClass = false;
+    for (let i = at + 1; i < this.#text.length; i++) {
+      const character = this.#text[i];
+      if (character === '\n') break;
+      if (character === '\\') i += 1;
+      else if (character === '[') inClass = true;
+      else if (character === ']') inClass = false;
+      else if (character === '/' && !inClass) return this.#mark('string', at, i + 1);
+    }
+    return this.#lose();
+  }
+
+  #quoted(at: number, quote: string): number {
+    for (let i = at + 1; i < this.#text.length; i++) {
+      const character = this.#text[i];
+      if (character === '\\') i += 1;
+      else if (character === '\n') break;
+      else if (character === quote) return this.#mark('string', at, i + 1);
+    }
+    return this.#lose();
+  }
+
+  /** From within a template on: to its end, or to the code in it. */
+  #template(at: number, from: number): number {
+    for (let i = from; i < this.#text.length; i++) {
+      const character = this.#text[i];
+      if (character === '\\') i += 1;
+      else if (character === '`') return this.#mark('string', at, i + 1);
+      else if (character === '$' && this.#text[i + 1] === '{') {
+        this.#templates.push(0);
+        return this.#mark('string', at, i + 2);
+      }
+    }
+    return this.#lose();
+  }
+
+  #brace(at: number, sign: string): number {
+    const depth = this.#templates.at(-1) ?? 0;
+    if (sign === '}' && depth === 0) {
+      this.#templates.pop();
+      return this.#template(at, at + 1);
+    }
+    this.#templates[this.#templates.length - 1] = depth + (sign === '{' ? 1 : -1);
+    return at + 1;
+  }
+
+  #mark(role: Region['role'], from: number, to: number): number {
+    this.#regions.push({ from, to, role });
+    return to;
+  }
+
+  #lineEnd(from: number): number {
+    const end = this.#text.indexOf('\n', from);
+    return end < 0 ? this.#text.length : end;
+  }
+
+  #lose(): number {
+    this.#lost = true;
+    return this.#text.length;
+  }
+}
+
+const NAME_END = /[\p{L}\p{N}_$]/u;
+const WORD_BEFORE = /\.?\s*[\p{L}\p{N}_$]+$/u;

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { Syntax, spotsOf } from '../src/syntax/syntax.ts';
+import { explainHits } from '../src/text/explain.ts';
+
+const explained = (text: string, name = 'x') =>
+  explainHits(
+    'a.ts',
+    text,
+    spotsOf(text, name).map((spot) => ({ path: 'a.ts', ...spot })),
+  );
+
+/** Each with the places of `x` in it. */
+const TEXTS: readonly string[] = [
+  'x; // x\n/* x */ x; /** x\n * x */ x',
+  "x + 'x' + \"x\" + 'it\\'s x' + x",
+  '`x ${x} x ${`x ${x + "x"}` + { a: x }.a} x` + x',
+  'a / x / b; (a) / x; a[0] / x; /x/.test(x); return /[/x]/ + x',
+  'i++ / x; i-- / x; f(/x/, x); a = b / x // x',
+  'if (a) b = /\\/x/g; throw /x/; x',
+  'const y = { x, "x": x, [`x`]: x }; label: x',
+  'type T<x> = { x: x } & Array<x>; a < x; b > x',
+  'ö.x; x.ö; "ö x"; // ö x',
+  "typeof x / x; a.return / x / 'x'",
+];
+
+test('[NAV1.6] comments and strings are told from code by the text alone as the parser tells them', async () => {
+  const syntax = new Syntax();
+  for (const text of TEXTS) {
+    const parsed = await syntax.roles('a.ts', text, spotsOf(text, 'x'));
+    expect(
+      explained(text).map(({ role }) => role),
+      text,
+    ).toEqual(parsed);
+  }
+});
+
+test('[NAV1.6] what the text alone does not tell is left to the parser', () => {
+  // A template or a string without end, JSX, a slash that may divide or not; and another language.
+  for (const text of ['`x', "'x\n'", '/* x', '<b>x</b>', "if (a) /'x/.test(b)", "}\n/'/.exec(x)"])
+    expect(explained(text)[0], text).toEqual({ role: null, group: null });
+  const spots = [{ path: 'a.py', line: 1, column: 1 }];
+  expect(explainHits('a.py', 'x', spots)).toEqual([{ role: null, group: null }]);
+  // The path of a module leads to a file; that is for the server to say.
+  expect(explained("import a from './x';")[0]?.role).toBeNull();
+});
+
+test('[NAV2.9] hits are taken together only where nothing in the file can give them another meaning', () => {
+  const groups = (text: string) => explained(text).map(({ group }) => group);
+  const imported = "import { A, B } from './a';\n";
+  expect(groups(`${imported}A.x(); B.x; new A.x(); let a: A.x;`)).toEqual([
+    'value A of a',
+    'value B of a',
+    'value A of a',
+    'type A of a',
+  ]);
+  expect(groups("import D, {\n  A as C,\n} from 'lib';\nC.x; D.x")).toEqual([
+    'value C in a.ts',
+    'value D in a.ts',
+  ]);
+  expect(groups("import D, { A as C } from '../b/c';\nimport * as E from './e';\nC.x; D.x; E.x")).toEqual([
+    'value A of ../b/c',
+    'value default of ../b/c',
+    'value * of e',
+  ]);
+  expect(groups('A.x; f(A.x)')).toEqual(['value A in a.ts', 'value A in a.ts']);
+  const bound = [
+    '(A) => A.x',
+    'let A = 1; A.x',
+    'f({ A }); A.x',
+    'A; A.x',
+    'try {} catch (A) { A.x }',
+    "import { A as C } from 'd'; A.x",
+  ];
+  for (const text of bound) expect(groups(`${imported}${text}`), text).toEqual([null]);
+  expect(groups('this.x; a.b.x; f().x; a[0].x; x; a?.x; a!.x')).toEqual([
+    null,
+    null,
+    null,
+    null,
+    null,
+    null,
+    null,
+  ]);
+});
