@@ -24,6 +24,7 @@ const PROGRAMS = {
 const COPIES = {
   'scripts/package/bin': 'bin',
   'packages/agents/definitions': 'definitions',
+  'apps/dashboard/dist': 'dashboard',
   'packages/daemon/config.schema.json': 'schemas/config.schema.json',
   'examples/plan.schema.json': 'schemas/plan.schema.json',
 };

@@ -22,5 +22,4 @@ export const laterCommands = [
     'write a plan and use `reveille plan run`, or `reveille spawn` for one task',
   ),
   later('swap', 'gives a task to another agent', 'use `reveille cancel` and `reveille spawn --agent`'),
-  later('dashboard', 'opens the dashboard in a browser', 'use `reveille attach`'),
 ];
