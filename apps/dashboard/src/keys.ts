@@ -23,6 +23,7 @@ export function listenToKeys(): void {
       overlay.value = overlay.value === 'palette' ? null : 'palette';
       return;
     }
+    if (event.key === 'Escape' && isWriting(event.target)) return void blur();
     if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
     if (document.querySelector('dialog[open]')) return;
     if (handle(event.key)) event.preventDefault();

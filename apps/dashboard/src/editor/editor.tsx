@@ -109,6 +109,7 @@ function Source({ problems, save }: { problems: readonly PlacedProblem[]; save: 
       </ol>
       <textarea
         class="source-text"
+        autofocus
         aria-label="The plan, in YAML"
         aria-describedby="problems"
         aria-invalid={problems.length > 0}

@@ -108,7 +108,7 @@ function NodeBox({ node, at, critical }: { node: Node; at: Point | undefined; cr
       class={`node tone-${look?.tone ?? 'quiet'} ${critical ? 'node-critical' : ''}`}
       transform={`translate(${at.x} ${at.y})`}
     >
-      <title>{node.name}</title>
+      {name === node.name ? null : <title>{node.name}</title>}
       <rect width={BOX.width} height={BOX.height} rx="7" />
       <text class="node-name" x="12" y="19">
         {name}
@@ -130,12 +130,7 @@ function NodeBox({ node, at, critical }: { node: Node; at: Point | undefined; cr
     </g>
   );
   return node.row ? (
-    <a
-      href={href(`/task/${node.row.id}`)}
-      data-item
-      data-task={node.row.id}
-      aria-label={`${node.name}, ${look?.word ?? ''}`}
-    >
+    <a href={href(`/task/${node.row.id}`)} data-item data-task={node.row.id}>
       {box}
     </a>
   ) : (

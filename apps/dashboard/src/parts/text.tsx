@@ -21,7 +21,7 @@ export const Prose = ({ text }: { text: string }) => (
   <div class="prose">
     {text.split(/^```[^\n]*\n?/m).map((part, i) =>
       i % 2 === 1 ? (
-        <pre key={i}>
+        <pre key={i} tabIndex={0}>
           <Said text={part.replace(/\n$/, '')} />
         </pre>
       ) : (
