@@ -58,7 +58,7 @@ export class Window implements AsyncDisposable {
 
   async page(house: House): Promise<Page> {
     const page = await this.context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(100_000);
     page.on('pageerror', (error) => this.problems.push(String(error)));
     page.on('console', (message) => {
       // A call that the daemon refused is in the page's own words; a broken connection is part of some tests.

@@ -65,7 +65,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)('hostile', () => {
             steps: [
               { do: 'say', text: long('said') },
               { do: 'edit', path: file, content: long('content') },
-              { do: 'call', operation: 'getTask', args: [long('tool')] },
+              { do: 'notify', text: long('tool') },
               { do: 'ask', text: long('question'), options: [bad('option').slice(0, 200), 'no'] },
             ],
           },
