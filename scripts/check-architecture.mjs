@@ -33,7 +33,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 
 /** Every violation as `file: sentence`. */
 export function findViolations(root) {
-  const files = fs.globSync(['{packages,apps}/*/{src,test}/**/*.ts', '{test,bench,examples}/**/*.ts'], {
+  const files = fs.globSync(['{packages,apps}/*/{src,test}/**/*.{ts,tsx}', '{test,bench,examples}/**/*.ts'], {
     cwd: root,
   });
   const sources = files.sort().map((file) => readSource(root, file));

@@ -24,6 +24,7 @@ const PROGRAMS = {
 const COPIES = {
   'scripts/package/bin': 'bin',
   'packages/agents/definitions': 'definitions',
+  'apps/dashboard/dist': 'dashboard',
   'packages/daemon/config.schema.json': 'schemas/config.schema.json',
   'examples/plan.schema.json': 'schemas/plan.schema.json',
 };
@@ -38,7 +39,7 @@ for (const [from, to] of Object.entries(COPIES))
   fs.cpSync(join(root, from), join(dist, to), { recursive: true });
 const { name, version } = manifestIn(root);
 write('package.json', `${JSON.stringify({ name, version, private: true, type: 'module' }, null, 2)}\n`);
-write('THIRD-PARTY.md', thirdPartyPage(packagesIn(output)));
+write('THIRD-PARTY.md', thirdPartyPage([...new Set([...packagesIn(output), ...packagesOfPage()])]));
 checkPointers(output);
 console.log(`dist: ${(sizeOf(dist) / 2 ** 20).toFixed(1)} MiB in ${output.length} files of code`);
 
@@ -81,6 +82,19 @@ function packagesIn(chunks) {
     .filter((id) => id.includes(`${sep}node_modules${sep}`))
     .map((id) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(id.replace(/^\0/, ''))?.[0]);
   return [...new Set(folders)].filter(Boolean).sort((a, b) => a.localeCompare(b, 'en'));
+}
+
+/** Those of the dashboard, which was built before: what it names, and what that brings along. */
+function packagesOfPage() {
+  const modules = join(root, 'node_modules');
+  const found = new Set(['zod']);
+  const waiting = Object.keys(manifestIn(join(root, 'apps', 'dashboard')).dependencies);
+  for (const name of waiting) {
+    if (name.startsWith('@reveille/') || found.has(name)) continue;
+    found.add(name);
+    waiting.push(...Object.keys(manifestIn(join(modules, name)).dependencies ?? {}));
+  }
+  return [...found].map((name) => join(modules, name));
 }
 
 function thirdPartyPage(folders) {

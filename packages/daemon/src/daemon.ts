@@ -6,6 +6,10 @@ import { standardParts } from './compose/standard.ts';
 import { systemClock } from './system.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
+import { DASHBOARD } from './dashboard-folder.ts';
+import { DashboardFiles } from './dashboard/files.ts';
+import { Pages } from './dashboard/pages.ts';
+import { views } from './dashboard/views.ts';
 import { EventFeed } from './events/feed.ts';
 import { createApp, type App } from './http/app.ts';
 import { Credentials } from './http/credentials.ts';
@@ -13,7 +17,8 @@ import { listen, type HttpServer } from './http/server.ts';
 import { sseMessage } from './http/sse.ts';
 import type { Log } from './log/log.ts';
 import type { Place } from './place/folder.ts';
-import { ownIdentity } from './place/identity.ts';
+import { ownIdentity, type Identity } from './place/identity.ts';
+import { keepPort, lastPort } from './place/last-port.ts';
 import { OwnLock, urlOf } from './place/lock-file.ts';
 import { stopInSteps } from './stop.ts';
 import { VERSION } from './version.ts';
@@ -50,8 +55,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { place, config, log, configIn, home, around = (parts) => parts } = options;
   const startedAt = Date.now();
   const identity = ownIdentity(place.identity);
-  const credentials = new Credentials({ secret: identity.secret, person: personName() });
-  const server = await listen(config.daemon, log);
+  const { credentials, pages } = letIn(place, identity);
+  const server = await listen(config.daemon, log, lastPort(place.port));
+  keepPort(place.port, server.port);
   const undo = new AsyncDisposableStack();
   undo.defer(() => server.close(0));
   try {
@@ -92,6 +98,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       composition,
       feed,
       credentials,
+      pages,
       lock,
     });
     running.serve();
@@ -102,6 +109,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await undo.disposeAsync();
     throw error;
   }
+}
+
+/** Who may come in, by what they hold. */
+function letIn(place: Place, { secret }: Identity): { credentials: Credentials; pages: Pages } {
+  const isPageIn = (page: string): boolean => pages.isIn(page, Date.now());
+  const credentials: Credentials = new Credentials({ secret, person: personName(), isPageIn });
+  const pages = new Pages({ path: place.pages, seal: (page) => credentials.ofPage(page) });
+  return { credentials, pages };
 }
 
 /** Containers have users without a name. */
@@ -122,6 +137,7 @@ interface Running {
   readonly composition: Composition;
   readonly feed: EventFeed;
   readonly credentials: Credentials;
+  readonly pages: Pages;
   readonly lock: OwnLock;
 }
 
@@ -145,9 +161,10 @@ class RunningDaemon implements Daemon {
 
   /** The lock file comes last: whoever finds it is answered. */
   serve(): void {
-    const { composition, feed, credentials, config, log, lock, server } = this.#with;
+    const { composition, feed, credentials, pages, config, log, lock, server, startedAt } = this.#with;
+    const { engine, transcripts } = composition;
     this.#app = createApp({
-      engine: composition.engine,
+      engine,
       feed,
       credentials,
       limits: config.daemon,
@@ -155,7 +172,13 @@ class RunningDaemon implements Daemon {
       mounts: composition.mounts,
       health: () => this.#health(),
       isStopping: () => this.#phase === 'stopping',
-      rotate: () => lock.write(credentials.rotate()),
+      rotate: () => {
+        pages.putAllOut();
+        lock.write(credentials.rotate());
+      },
+      pages,
+      files: new DashboardFiles(DASHBOARD),
+      view: views({ engine, transcripts, startedAt, lastEvent: () => feed.last() }),
       stop: () => void this.stop('somebody asked for it'),
     });
     server.serve(this.#app.hono);

@@ -17,5 +17,4 @@ const later = (name: string, summary: string, instead: string) =>
 
 export const laterCommands = [
   later('swap', 'gives a task to another agent', 'use `reveille cancel` and `reveille spawn --agent`'),
-  later('dashboard', 'opens the dashboard in a browser', 'use `reveille attach`'),
 ];

@@ -5,6 +5,7 @@ import { attach } from './attach.ts';
 import { completionOf } from './completion.ts';
 import { config } from './config.ts';
 import { daemonCommands } from './daemon.ts';
+import { dashboard } from './dashboard.ts';
 import { doctor } from './doctor.ts';
 import { hook } from './hook.ts';
 import { inboxCommands } from './inbox.ts';
@@ -51,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   run,
   spawn,
   attach,
+  dashboard,
   status,
   logs,
   send,

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { DEFAULTS, Engine, type Dispatch, type Store } from '@reveille/core';
 import { openSqlite } from '@reveille/stores';
 import type { Identity } from '../place/identity.ts';
+import { recording } from '../dashboard/recording.ts';
+import { Transcripts } from '../dashboard/transcripts.ts';
 import type { Mount, Parts, World } from './parts.ts';
 import { systemRandom } from '../system.ts';
 
@@ -15,6 +18,7 @@ export interface ComposeOptions {
 export interface Composition {
   readonly engine: Engine;
   readonly mounts: readonly Mount[];
+  readonly transcripts: Transcripts;
   /** To be called when the engine has started. */
   started(): Promise<void>;
   /** Nothing new begins from now on; what runs goes on. */
@@ -41,6 +45,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const { config, place, clock, log } = world;
   const backend = await openSqlite({ path: place.database, clock });
   const claims = stoppable(backend.dispatch);
+  const transcripts = new Transcripts({
+    folder: join(place.home, 'transcripts'),
+    failed: (error) => log.warn('a transcript could not be written', { error }),
+  });
   const workspaces = parts.workspaces?.(world);
   const executors = parts.executors(world);
   const defaultBackend = config.engine.defaultBackend ?? executors.usual ?? DEFAULTS.defaultBackend;
@@ -49,7 +57,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     dispatch: claims.dispatch,
     clock,
     random: systemRandom(),
-    executors,
+    executors: recording(executors, transcripts, clock),
     agents: parts.agents(world),
     ...(workspaces ? { workspaces } : {}),
     ...(parts.tally ? { tally: parts.tally } : {}),
@@ -60,10 +68,15 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   return {
     engine,
     mounts: parts.mounts?.(world) ?? [],
+    transcripts,
     stopClaiming: claims.stop,
-    started: async () => await parts.started?.(world),
+    async started() {
+      await parts.started?.(world);
+      await transcripts.forget(clock.now());
+    },
     async close() {
       await parts.close?.();
+      await transcripts[Symbol.asyncDispose]();
       await backend.close();
     },
   };

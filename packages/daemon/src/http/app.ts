@@ -9,8 +9,11 @@ import type { EventFeed } from '../events/feed.ts';
 import type { Log } from '../log/log.ts';
 import { sendError, type Exchange } from './answer.ts';
 import { Attachments } from './attachments.ts';
+import { pageDoor } from '../dashboard/door.ts';
+import type { DashboardFiles } from '../dashboard/files.ts';
+import type { Pages } from '../dashboard/pages.ts';
 import type { Credentials } from './credentials.ts';
-import { checkCounts, checkProtocol, identify } from './door.ts';
+import { checkCounts, checkProtocol, identify, isPage } from './door.ts';
 import { EventStreams } from './event-stream.ts';
 import { routes, type RouteName, type Routes } from './routes.ts';
 
@@ -26,6 +29,9 @@ export interface AppOptions {
   readonly isStopping: () => boolean;
   readonly rotate: () => void;
   readonly stop: () => void;
+  readonly pages: Pages;
+  readonly files: DashboardFiles;
+  readonly view: (caller: Caller, name: string, input: unknown) => Promise<unknown>;
 }
 
 type Env = {
@@ -52,6 +58,7 @@ export function createApp(options: AppOptions): App {
   hono.notFound(() => {
     throw new ReveilleError('not_found', 'There is nothing here.');
   });
+  pageDoor(hono, { files: options.files, pages: options.pages, now: () => Date.now() });
   hono.use('*', async (c, next) => {
     c.set('caller', identify(options.credentials, c.env.incoming));
     checkProtocol(c.env.incoming);
@@ -59,7 +66,11 @@ export function createApp(options: AppOptions): App {
       throw new ReveilleError('stopping', 'The daemon is stopping. Make the call again in a moment.');
     await next();
   });
-  register(hono, options, routes({ ...options, events, attachments }));
+  register(
+    hono,
+    options,
+    routes({ ...options, events, attachments, ticket: () => options.pages.ticket(Date.now()) }),
+  );
   for (const mount of options.mounts) mountAt(hono, options, mount);
   return {
     hono,
@@ -80,7 +91,10 @@ function register(hono: Hono<Env>, { engine }: AppOptions, served: Routes): void
     const serve = served[name as RouteName];
     hono.on(method, path, async (c) => {
       const { caller } = c.var;
-      if (who === 'person' && caller.kind !== 'person')
+      // A page does what people do all day; what gives out or takes away rights needs the lock file.
+      const isRefused =
+        who !== 'anyone' && (caller.kind !== 'person' || (who === 'person' && isPage(c.env.incoming)));
+      if (isRefused)
         throw new ReveilleError(
           'not_allowed',
           'Only the person, with the token of the lock file, may do this.',

@@ -9,17 +9,20 @@ import { isId, type Caller, type RunId, type SessionId } from '@reveille/protoco
  *   rvp_<random>                              a person
  *   rvs_<session>.<seal>                      a chat, a terminal
  *   rvr_<run>.<session>.<epoch>.<seal>        one run of a worker
+ *   rvb_<page>.<seal>                         a person's browser, as long as it is let in
  *
  * What a credential names must also still count; see door.ts.
  */
 export class Credentials {
   readonly #secret: Buffer;
   readonly #person: string;
+  readonly #isPageIn: (page: string) => boolean;
   #token: string;
 
-  constructor(options: { secret: string; person: string }) {
+  constructor(options: { secret: string; person: string; isPageIn?: (page: string) => boolean }) {
     this.#secret = Buffer.from(options.secret, 'hex');
     this.#person = options.person;
+    this.#isPageIn = options.isPageIn ?? (() => false);
     this.#token = newToken();
   }
 
@@ -40,6 +43,10 @@ export class Credentials {
     return this.#sealed(`rvr_${run}.${session}.${epoch}`);
   }
 
+  ofPage(page: string): string {
+    return this.#sealed(`rvb_${page}`);
+  }
+
   /** Null: nobody we know. */
   read(credential: string): Caller | null {
     if (credential.length > 400) return null;
@@ -47,11 +54,16 @@ export class Credentials {
     const [named, sealed] = split(credential);
     if (!same(this.#sealed(named), `${named}.${sealed}`)) return null;
     if (named.startsWith('rvs_')) return sessionNamed(named.slice(4));
+    if (named.startsWith('rvb_')) return this.#pageNamed(named.slice(4));
     return named.startsWith('rvr_') ? runNamed(named.slice(4)) : null;
   }
 
   #isPerson(credential: string): Caller | null {
     return same(credential, this.#token) ? { kind: 'person', name: this.#person } : null;
+  }
+
+  #pageNamed(page: string): Caller | null {
+    return this.#isPageIn(page) ? { kind: 'person', name: this.#person } : null;
   }
 
   #sealed(named: string): string {

@@ -21,6 +21,10 @@ export function identify(credentials: Credentials, { headers }: IncomingMessage)
   return caller;
 }
 
+/** Whether a browser of the person calls, not a program with the token itself. */
+export const isPage = ({ headers }: IncomingMessage): boolean =>
+  (headers.authorization ?? '').toLowerCase().startsWith('bearer rvb_');
+
 /** A client that would misunderstand the answer is told so instead. */
 export function checkProtocol({ headers }: IncomingMessage): void {
   const theirs = headers[PROTOCOL_HEADER];

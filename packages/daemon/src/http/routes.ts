@@ -36,6 +36,8 @@ interface RouteOptions {
   readonly health: () => Promise<Health>;
   readonly rotate: () => void;
   readonly stop: () => void;
+  readonly ticket: () => string;
+  readonly view: (caller: Caller, name: string, input: unknown) => Promise<unknown>;
 }
 
 const Empty = z.strictObject({});
@@ -77,6 +79,14 @@ export function routes(options: RouteOptions): Routes {
       await input(exchange, Empty);
       sendValue(exchange, null);
       options.stop();
+    },
+    async ticket(exchange) {
+      await input(exchange, Empty);
+      sendValue(exchange, { ticket: options.ticket() });
+    },
+    async view(exchange, { caller, param }) {
+      const asked = await readJson(exchange.request, limits.largeBodyBytes);
+      sendValue(exchange, await options.view(caller, param('view'), asked));
     },
   };
 }

@@ -20,8 +20,8 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Listens on loopback, on a port that is free. */
-export async function listen(limits: Config['daemon'], log: Log): Promise<HttpServer> {
+/** Listens on loopback, on the port that was wished for or, if another has it, on one that is free. */
+export async function listen(limits: Config['daemon'], log: Log, wished = 0): Promise<HttpServer> {
   let serve: (app: App['hono']) => void = () => undefined;
   const served = new Promise<App['hono']>((resolve) => (serve = resolve));
   const server = createServer({
@@ -36,7 +36,7 @@ export async function listen(limits: Config['daemon'], log: Log): Promise<HttpSe
   });
   server.maxConnections = limits.connections;
   server.maxHeadersCount = HEADER_COUNT;
-  await bind(server);
+  await bind(server, wished).catch(() => bind(server, 0));
   const { port } = server.address() as AddressInfo;
   server.on('request', (request, response) => {
     const exchange = begin(request, response, log);
@@ -49,10 +49,10 @@ export async function listen(limits: Config['daemon'], log: Log): Promise<HttpSe
   return { port, serve, close: (graceMs) => close(server, graceMs) };
 }
 
-function bind(server: Server): Promise<void> {
+function bind(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: '127.0.0.1', port: 0, exclusive: true }, () => {
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -10,7 +10,7 @@ const HARMLESS = /^(?:maxtokens|inputtokens|outputtokens|tokens)$/;
  * has one way to match, so that no text makes it slow.
  */
 const SECRET_TEXTS: readonly RegExp[] = [
-  /\brv[psr]_[A-Za-z0-9_.-]{8,400}/g,
+  /\brv[psrbt]_[A-Za-z0-9_.-]{8,400}/g,
   /\b(?:bearer|basic) {1,4}[A-Za-z0-9._~+/=-]{8,4000}/gi,
   /\b(?:sk|pk|rk|xai|gsk|fw|pplx|r8|hf|nvapi)[-_][A-Za-z0-9_-]{8,400}/g,
   /\bgh[a-z]_[A-Za-z0-9]{16,400}/g,

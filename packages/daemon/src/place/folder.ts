@@ -12,6 +12,10 @@ export interface Place {
   readonly guard: string;
   /** The secret that credentials are made with, and the name of this host. */
   readonly identity: string;
+  /** The browsers that are let in; see dashboard/pages.ts. */
+  readonly pages: string;
+  /** Where the last daemon listened. */
+  readonly port: string;
   readonly database: string;
   readonly log: string;
   /** What a daemon says before it has a log. */
@@ -35,6 +39,8 @@ export function placeOf(env: Environment): Place {
     lockFile: join(home, 'daemon.json'),
     guard: join(home, 'daemon.guard'),
     identity: join(home, 'identity.json'),
+    pages: join(home, 'pages.json'),
+    port: join(home, 'daemon.port'),
     database: join(home, 'reveille.db'),
     log: join(home, 'logs', 'daemon.log'),
     startLog: join(home, 'logs', 'start.log'),

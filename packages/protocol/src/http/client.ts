@@ -12,6 +12,7 @@ import {
   type HttpOperation,
 } from './operations.ts';
 import { Turnstile, ask, type Endpoint, type Link } from './request.ts';
+import { Ticket, VIEWS, type Views } from './views.ts';
 
 export interface ClientOptions extends Endpoint {
   readonly fetch?: typeof globalThis.fetch;
@@ -33,6 +34,10 @@ export interface Client extends Orchestrator {
   /** The person's token is replaced by a new one, in the lock file and in this client's next endpoint. */
   rotateToken(): Promise<void>;
   stopDaemon(): Promise<void>;
+  /** What a page of this person is shown. */
+  readonly views: Views;
+  /** For one page of this person, once, and within a minute. */
+  pageTicket(): Promise<string>;
   /** The same daemon, called by somebody else. */
   as(credential: string): Client;
 }
@@ -68,6 +73,10 @@ export function createClient(options: ClientOptions): Client {
     async stopDaemon() {
       await post(HTTP_ROUTES.stop.path, {});
     },
+    views: views(link),
+    async pageTicket() {
+      return Ticket.parse(await post(HTTP_ROUTES.ticket.path, {})).ticket;
+    },
     as: (credential) => createClient(asSomebodyElse(options, link, credential)),
   };
 }
@@ -76,6 +85,18 @@ function asSomebodyElse(options: ClientOptions, { endpoint }: Link, token: strin
   const { renew } = options;
   const there = { ...options, url: endpoint.url, token };
   return renew ? { ...there, renew: async () => ({ url: (await renew()).url, token }) } : there;
+}
+
+function views(link: Link): Views {
+  const made = Object.keys(VIEWS).map((name) => {
+    const path = HTTP_ROUTES.view.path.replace(':view', name);
+    return [
+      name,
+      (input: unknown = {}) => ask(link, { method: 'POST', path, body: input, repeatable: true }),
+    ];
+  });
+  // The table has every view, which its own type demands, and the daemon answers as the interface says.
+  return Object.fromEntries(made) as Views;
 }
 
 type Operations = Pick<Orchestrator, HttpOperation>;

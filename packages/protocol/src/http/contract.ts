@@ -8,8 +8,8 @@ export const HTTP_PROTOCOL = 1;
 /** Says which protocol the sender speaks; a request without it is taken as it is. */
 export const PROTOCOL_HEADER = 'reveille-protocol';
 
-/** `person`: the token of the lock file; a session or a worker is refused. */
-type Who = 'anyone' | 'person';
+/** `person`: the token of the lock file; `page`: that, or a person's page. A session or a worker is refused. */
+type Who = 'anyone' | 'person' | 'page';
 interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -27,6 +27,8 @@ export const HTTP_ROUTES = {
   grant: { method: 'POST', path: '/v1/sessions', who: 'person' },
   rotate: { method: 'POST', path: '/v1/rotate', who: 'person' },
   stop: { method: 'POST', path: '/v1/stop', who: 'person' },
+  ticket: { method: 'POST', path: '/v1/tickets', who: 'person' },
+  view: { method: 'POST', path: '/v1/view/:view', who: 'page' },
 } as const satisfies Record<string, Route>;
 
 /** What every answer is, whatever its status: a call that waits has sent its status before it knows. */

@@ -1,0 +1,93 @@
+import { signal } from '@preact/signals';
+import type {
+  Board,
+  Plan,
+  PlanId,
+  Request,
+  RequestId,
+  ReveilleEvent,
+  SessionId,
+  SessionRow,
+  TaskId,
+  TaskRow,
+} from '@reveille/protocol';
+import { clean, oneLine } from '../parts/clean.ts';
+
+export interface ConflictRow {
+  readonly a: TaskId;
+  readonly b: TaskId;
+  readonly files: readonly string[];
+}
+
+/** What is known of a mailbox without reading it: how much waits, and what moved last. */
+export interface MailRow {
+  readonly waiting: number;
+  readonly last: string;
+  readonly at: number;
+}
+
+const MOST_EVENTS = 5_000;
+
+/**
+ * Everything the page knows, by id. Rows are never changed in place: whoever holds one sees when it is another. Changes
+ * are told together, by `version`, not one by one: two thousand events a second are ten new pictures.
+ */
+export class Store {
+  readonly rows = new Map<TaskId, TaskRow>();
+  readonly plans = new Map<PlanId, Plan>();
+  readonly sessions = new Map<SessionId, SessionRow>();
+  readonly inbox = new Map<RequestId, Request>();
+  readonly conflicts = new Map<string, ConflictRow>();
+  readonly mail = new Map<SessionId, MailRow>();
+  /** The newest ones, oldest first. */
+  events: ReveilleEvent[] = [];
+  /** The number of the last event that is in the rows. */
+  event = 0;
+  readonly version = signal(0);
+  /** Tasks whose row is to be read again, and which lists. */
+  readonly wanted = new Set<TaskId>();
+  readonly stale = { inbox: false, plans: false };
+  /** On the screen now: what no event tells of these is asked for now and then. */
+  readonly visible = new Set<TaskId>();
+
+  load(board: Board): void {
+    for (const map of [this.rows, this.plans, this.sessions, this.inbox, this.conflicts, this.mail])
+      map.clear();
+    this.events = [];
+    this.putRows(board.rows);
+    this.putPlans(board.plans);
+    this.putInbox(board.inbox);
+    for (const session of board.sessions)
+      this.sessions.set(session.id, { ...session, name: oneLine(session.name).replace(/^person:/, '') });
+    this.event = board.event;
+    this.version.value++;
+  }
+
+  putRows(rows: readonly TaskRow[]): void {
+    for (const row of rows)
+      this.rows.set(row.id, {
+        ...row,
+        name: oneLine(row.name),
+        why: clean(row.why),
+        agent: oneLine(row.agent),
+      });
+  }
+
+  putPlans(plans: readonly Plan[]): void {
+    this.plans.clear();
+    for (const plan of plans)
+      this.plans.set(plan.id, { ...plan, name: oneLine(plan.name), why: clean(plan.why) });
+  }
+
+  putInbox(requests: readonly Request[]): void {
+    this.inbox.clear();
+    for (const request of requests) this.inbox.set(request.id, { ...request, text: clean(request.text) });
+  }
+
+  remember(events: readonly ReveilleEvent[]): void {
+    this.events.push(...events);
+    if (this.events.length > MOST_EVENTS * 1.2) this.events = this.events.slice(-MOST_EVENTS);
+  }
+}
+
+export const store = new Store();
