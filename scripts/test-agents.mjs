@@ -16,5 +16,13 @@ const env = {
   REVEILLE_AGENTS_REFUSED: Object.keys(refused).join(','),
 };
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-const args = [vitest, 'run', '--project', 'agents', '--maxWorkers=1', '--maxConcurrency=2', ...process.argv.slice(2)];
+const args = [
+  vitest,
+  'run',
+  '--project',
+  'agents',
+  '--maxWorkers=1',
+  '--maxConcurrency=2',
+  ...process.argv.slice(2),
+];
 process.exitCode = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).status ?? 1;
