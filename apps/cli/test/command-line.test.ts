@@ -93,9 +93,3 @@ test('[CLI1.3] a defect says so in one sentence, and where on demand', async () 
   );
   expect(said({ REVEILLE_DEBUG: '1' })).toContain('    at ');
 });
-
-test.each(['swap'])('[CLI1.4] %s says that it comes later, and what there is instead', async (verb) => {
-  const { code, err } = await run([verb, 'whatever']);
-  expect(code).toBe(2);
-  expect(err).toMatch(/comes in a later version; .*`reveille /);
-});

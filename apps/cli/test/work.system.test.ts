@@ -93,6 +93,19 @@ describe('tasks and what waits for a person', () => {
     expect((await house.json<TaskView>('status', 'slow')).task.why).toContain('stopped by the person');
   });
 
+  test('[CLI1.4] a task under way is given to another agent, which goes on with it', async () => {
+    await spawn('swapped', SLOW);
+    await until(async () => (await state('swapped')) === 'running');
+    expect((await house.run(['swap', 'swapped'])).code).toBe(2);
+    const { code, out } = await house.run(['swap', 'swapped', 'coder', '--model', 'big']);
+    expect({ code, out }).toEqual({ code: 0, out: 'swapped goes to @scripted:coder, big.\n' });
+    const now = await house.json<TaskView>('status', 'swapped');
+    expect(now.task).toMatchObject({ agent: { name: 'coder' }, model: 'big', attempts: 1 });
+    expect((await house.run(['cancel', 'swapped'])).code).toBe(0);
+    await until(async () => (await state('swapped')) === 'cancelled');
+    expect((await house.run(['swap', 'swapped', 'coder'])).code).toBe(5);
+  });
+
   test('[CLI1.34] one command stops a plan, one everything', async () => {
     house.plan('One', { a: SLOW, b: SLOW });
     house.plan('Two', { c: SLOW });
@@ -147,7 +160,8 @@ describe('tasks and what waits for a person', () => {
     await house.json('approve', 'good');
     await house.json('deny', 'bad');
     await house.json('answer', 'poor', 'say more');
-    await until(async () => (await waiting()).length === 1);
+    await until(async () => (await state('poor')) === 'review');
+    expect((await waiting()).map(({ kind }) => kind)).toEqual(['review']);
     expect(await state('good')).toBe('completed');
     expect(await state('bad')).toBe('failed');
     expect((await house.json<TaskView>('status', 'poor')).task).toMatchObject({

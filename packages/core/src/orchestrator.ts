@@ -51,6 +51,7 @@ const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput
   completeTask: TaskId,
   cancelTask: TaskId,
   retryTask: TaskId,
+  swapWorker: TaskId,
   pauseWorker: TaskId,
   resumeWorker: TaskId,
   interruptWorker: TaskId,

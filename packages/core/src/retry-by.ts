@@ -24,21 +24,31 @@ export async function retryBy(
   task: Task,
   given: { readonly caller: Caller; readonly by: RetryInput },
 ): Promise<void> {
+  if (given.by.agent === undefined && given.by.model === undefined) return retry(tx, task);
+  const next = await withAnother(tx, context, task, given);
+  tx.put('task', next);
+  await retry(tx, next);
+}
+
+/** The task as another agent, or another model, is to do it, if there is one of that name and the caller may choose it. */
+export async function withAnother(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  given: { readonly caller: Caller; readonly by: RetryInput },
+): Promise<Task> {
   const { agent: name, model } = given.by;
-  if (name === undefined && model === undefined) return retry(tx, task);
   if (isIntegrator(task))
     throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
   const agent = name === undefined ? task.agent : knownAgent(context, task, name);
   await checkDelegation(tx, context, given.caller, [agent]);
   // One that was named for its old backend says nothing to another.
   const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;
-  const next: Task = {
+  return {
     ...task,
     agent,
     model: model ?? (kept ? task.model : modelFor(context, agent, { repository: task.repository, model })),
   };
-  tx.put('task', next);
-  await retry(tx, next);
 }
 
 function knownAgent(context: Context, task: Task, name: string): AgentType {

@@ -25,6 +25,7 @@ import { escape, tellFindings } from './findings.ts';
 import { outOfBudget } from './ending.ts';
 import { counted } from './run-counts.ts';
 import { settle } from './settle.ts';
+import { asNewcomer } from './swap.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 import { wakes } from './wake-policy.ts';
@@ -123,6 +124,7 @@ function newRun(
     host: context.host,
     epoch: 1,
     identity: last.run ? leftAlive(context, last.run) : null,
+    ...(last.run?.on === undefined ? {} : { on: last.run.on }),
     resume,
     turn: null,
     turns: 0,
@@ -141,7 +143,7 @@ function newRun(
 /** An earlier life, another host, or a pause held this run. If there is nothing to say to its agent, none is started. */
 async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
   const identity = leftAlive(context, run);
-  const next: Run = { ...run, host: context.host, epoch: run.epoch + 1, retryAt: null, identity };
+  const next = asNewcomer({ ...run, host: context.host, epoch: run.epoch + 1, retryAt: null, identity });
   // What is paused has nothing to say to it either, whatever waits: a turn that died is closed when it goes on.
   const quiet = run.paused || (run.turn === null && !wakes(await queuedMessages(tx, run.session)));
   const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;

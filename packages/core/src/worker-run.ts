@@ -5,8 +5,9 @@ import { deliveries, turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
 import { decide } from './decide.ts';
+import type { Held, HolderHooks } from './holding.ts';
 import { giveBackTaken } from './mailbox.ts';
-import type { Mailroom, Taker } from './mailroom.ts';
+import type { Taker } from './mailroom.ts';
 import { spendUsage, tellOwner } from './observations.ts';
 import type { Executor, Seen } from './ports/executor.ts';
 import {
@@ -26,20 +27,10 @@ import {
 import { cancelled, type Ending } from './ending.ts';
 import { settle } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
+import { leaveToNext } from './swap.ts';
 import { Stepper } from './stepper.ts';
 import type { Tx } from './tx.ts';
 import { WallTime } from './wall-time.ts';
-
-type Held = Pick<Run, 'id' | 'session' | 'epoch' | 'identity'>;
-
-export interface WorkerRunHooks {
-  readonly mailroom: Mailroom;
-  /** It began or stopped executing, so a slot was taken or given. */
-  readonly slotChanged: () => void;
-  readonly done: (run: WorkerRun) => void;
-  /** Whether the lease is no longer this host's. */
-  readonly isLost: (task: TaskId) => Promise<boolean>;
-}
 
 /**
  * One run that this host holds, and the agent that carries it out.
@@ -56,13 +47,13 @@ export interface WorkerRunHooks {
 export class WorkerRun implements Taker {
   readonly taskId: TaskId;
   readonly #context: Context;
-  readonly #hooks: WorkerRunHooks;
+  readonly #hooks: HolderHooks<WorkerRun>;
   /** What calls of the agent tell of it. */
   readonly line: AgentLine;
   readonly #stepper: Stepper;
-  /** Which run it holds, and no more of it: ten thousand may rest here, and the rows are in the store. */
   #held: Held | null = null;
   #executor: Executor | null = null;
+  #backend = '';
   readonly #checkout: Checkout;
   #leaveDesk: (() => void) | null = null;
   #phase: 'starting' | 'live' | 'leaving' | 'stopping' | 'done' = 'starting';
@@ -78,7 +69,7 @@ export class WorkerRun implements Taker {
   /** On the way from a claim to its first turn; it holds its slot meanwhile. */
   #beginning = true;
 
-  constructor(context: Context, hooks: WorkerRunHooks, taskId: TaskId) {
+  constructor(context: Context, hooks: HolderHooks<WorkerRun>, taskId: TaskId) {
     this.#context = context;
     this.#hooks = hooks;
     this.taskId = taskId;
@@ -162,6 +153,7 @@ export class WorkerRun implements Taker {
     do await this.#spend();
     while (line.usage.length > 0);
     if (line.failure) return this.#fault(line.failure);
+    if (rows.run.swap) return this.#leaveToNext();
     // What the turn did not take may not be counted as read when it ends.
     if (line.refused.length > 0) await this.#takeBack();
     if (line.turnEnd) return line.steering ? undefined : this.#endTurn(line.turnEnd);
@@ -190,9 +182,12 @@ export class WorkerRun implements Taker {
     if (begun.kind === 'nothing') return this.#finish();
     const { id, session, epoch, identity } = begun.run;
     this.#held ??= { id, session, epoch, identity };
-    this.#executor = this.#context.executors.get(begun.task.agent.backend) ?? null;
+    this.#backend = begun.task.agent.backend;
+    this.#executor = this.#context.executors.get(this.#backend) ?? null;
     const reap = begun.kind === 'reap' ? begun.run.identity : begun.reap;
-    if (reap !== null) await this.#executor?.reap(reap);
+    // Another backend may have started it.
+    const { on = begun.task.agent.backend } = begun.run;
+    if (reap !== null) await this.#context.executors.get(on)?.reap(reap);
     if (this.#phase !== 'starting') return;
     if (begun.kind === 'reap') return this.#leave();
     if (begun.waits) {
@@ -230,7 +225,7 @@ export class WorkerRun implements Taker {
   /** False: the run is no longer this host's. */
   async #recordStart(started: { identity: string | null; resume: string | null }): Promise<boolean> {
     const recorded = await this.#decideHeld(async (tx, run) => {
-      tx.put('run', { ...run, identity: started.identity, resume: started.resume ?? run.resume });
+      tx.put('run', { ...run, ...started, resume: started.resume ?? run.resume, on: this.#backend });
       return true;
     });
     if (this.#held) this.#held = { ...this.#held, identity: started.identity };
@@ -327,6 +322,11 @@ export class WorkerRun implements Taker {
     this.line.usage = this.line.usage.slice(usage.length);
     // Kept until the store has the end: the amounts are recorded and will not say it again.
     if (over) this.line.failure ??= { class: 'budget', message: over };
+  }
+
+  async #leaveToNext(): Promise<void> {
+    await this.line.stop('another agent goes on with it');
+    return this.#endHeld(async (tx, run, task) => leaveToNext(tx, task, run));
   }
 
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {

@@ -88,7 +88,8 @@ export class FakeAgent implements Agent {
   async seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
     const { history, given } = this.#world;
     if (history === 'unknown') return new Map();
-    const had = given.get(this.spec.run);
+    // Who began anew remembers nothing.
+    const had = this.spec.resume === null ? undefined : given.get(this.spec.run);
     return new Map(ids.map((id) => [id, history === 'shows' && had?.has(id) ? 'yes' : 'no']));
   }
 

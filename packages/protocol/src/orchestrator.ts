@@ -188,6 +188,8 @@ export interface Orchestrator {
   cancelTask(task: TaskId, why?: string): Promise<TaskView>;
   retryTask(task: TaskId, by?: RetryInput): Promise<TaskView>;
   reviewTask(input: ReviewInput): Promise<TaskView>;
+  /** Another agent, or another model, goes on with it: in the same worktree, told what was done so far. */
+  swapWorker(task: TaskId, by: RetryInput): Promise<TaskView>;
   pauseWorker(task: TaskId): Promise<TaskView>;
   resumeWorker(task: TaskId): Promise<TaskView>;
   interruptWorker(task: TaskId): Promise<TaskView>;

@@ -119,6 +119,10 @@ export const Run = z.object({
   epoch: z.number().int(),
   /** The agent’s process, as its executor names it, so that a later life can find and end it. */
   identity: z.string().nullable(),
+  /** The backend that the agent with this identity was started on; absent: that of the task. */
+  on: z.string().optional(),
+  /** Another agent is to go on with it, and whoever is at work stops. */
+  swap: z.object({ from: z.string() }).optional(),
   /** The agent’s own session, for resuming it. */
   resume: z.string().nullable(),
   turn: OpenTurn.nullable(),

@@ -1,7 +1,8 @@
-import { ReveilleError, type Client, type Plan, type TaskView } from '@reveille/protocol';
+import { ReveilleError, formatAgentType, type Client, type Plan, type TaskView } from '@reveille/protocol';
 import { command } from '../command/spec.ts';
-import { findEither, viewpointOf } from '../find.ts';
+import { findEither, findTask, viewpointOf } from '../find.ts';
 import { print, reach } from '../reach.ts';
+import { UsageError } from '../usage.ts';
 import { actOnPlan } from './plan.ts';
 
 const ACTS = {
@@ -72,3 +73,28 @@ function onTask(client: Client, verb: Act, { task }: TaskView, why: string): Pro
 }
 
 export const actCommands = [act('retry'), act('cancel'), act('pause'), act('resume')];
+
+/** Another agent goes on where this one is. */
+export const swap = command({
+  name: 'swap',
+  group: 'Work',
+  summary: 'gives a task to another agent or model, in the same worktree',
+  usage: '<task> [[backend:]agent]',
+  about:
+    'The agent at work is stopped. The next one has its worktree, mail and subtasks, and is told what was done. For a task that has ended: reveille retry.',
+  options: { model: { type: 'string', value: 'NAME', means: 'the model it is to use' } },
+  json: '{ task, run, worker, end }',
+  async run(call) {
+    const [name = '', agent] = call.args;
+    const { model } = call.options;
+    if (agent === undefined && model === undefined)
+      throw new UsageError('Say which agent, or which --model.', 'swap');
+    const client = await reach(call);
+    const { task } = await findTask(client, name, await viewpointOf(call));
+    const by = { ...(agent === undefined ? {} : { agent }), ...(model === undefined ? {} : { model }) };
+    const now = await client.swapWorker(task.id, by);
+    print(call, now, () => [
+      `${now.task.name} goes to ${formatAgentType(now.task.agent)}${now.task.model === null ? '' : `, ${now.task.model}`}.`,
+    ]);
+  },
+});

@@ -1,5 +1,5 @@
 import { command, type Command } from '../command/spec.ts';
-import { actCommands } from './acts.ts';
+import { actCommands, swap } from './acts.ts';
 import { agentCommands } from './agent.ts';
 import { attach } from './attach.ts';
 import { completionOf } from './completion.ts';
@@ -10,7 +10,6 @@ import { doctor } from './doctor.ts';
 import { hook } from './hook.ts';
 import { inboxCommands } from './inbox.ts';
 import { init } from './init.ts';
-import { laterCommands } from './later.ts';
 import { logs } from './logs.ts';
 import { mcp } from './mcp.ts';
 import { planCommands } from './plan.ts';
@@ -57,10 +56,10 @@ export const COMMANDS: readonly Command[] = [
   logs,
   send,
   ...actCommands,
+  swap,
   stop,
   ...inboxCommands,
   ...workCommands,
   ...agentCommands,
   ...daemonCommands,
-  ...laterCommands,
 ];

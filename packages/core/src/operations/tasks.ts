@@ -26,6 +26,7 @@ import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
 import { knownFor } from '../repository-agents.ts';
 import { retryBy } from '../retry-by.ts';
+import { swap } from '../swap.ts';
 import { cancel, complete, review } from '../task-acts.ts';
 import type { Tx } from '../tx.ts';
 import { everyTask, viewTask } from '../views.ts';
@@ -38,6 +39,7 @@ export const TASK_OPERATIONS = [
   'cancelTask',
   'retryTask',
   'reviewTask',
+  'swapWorker',
   'pauseWorker',
   'resumeWorker',
   'interruptWorker',
@@ -88,6 +90,11 @@ export function taskOperations(
     async reviewTask(input) {
       const parsed = parseInput(ReviewInput, input);
       return act(parsed.task, (tx) => review(tx, context, parsed, senderOf(caller)));
+    },
+    async swapWorker(id, input) {
+      const by = parseInput(RetryInput, input);
+      await knownFor(host, id);
+      return act(id, (tx, task) => swap(tx, context, task, { caller, by }));
     },
     pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
     async resumeWorker(id) {

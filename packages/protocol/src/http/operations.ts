@@ -80,6 +80,7 @@ export const HTTP_OPERATIONS = {
   cancelTask: op([TaskId, why.optional()]),
   retryTask: op([TaskId, RetryInput.optional()]),
   reviewTask: op([ReviewInput], LARGE),
+  swapWorker: op([TaskId, RetryInput]),
   pauseWorker: op([TaskId]),
   resumeWorker: op([TaskId]),
   interruptWorker: op([TaskId]),

@@ -1,0 +1,15 @@
+import type { Run, TaskId } from '@reveille/protocol';
+import type { Mailroom } from './mailroom.ts';
+
+/** Which run a host holds, and no more of it: ten thousand may rest here, and the rows are in the store. */
+export type Held = Pick<Run, 'id' | 'session' | 'epoch' | 'identity'>;
+
+/** What whoever holds a run has of its host. */
+export interface HolderHooks<Holder> {
+  readonly mailroom: Mailroom;
+  /** It began or stopped executing, so a slot was taken or given. */
+  readonly slotChanged: () => void;
+  readonly done: (holder: Holder) => void;
+  /** Whether the lease is no longer this host's. */
+  readonly isLost: (task: TaskId) => Promise<boolean>;
+}
