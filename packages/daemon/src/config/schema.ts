@@ -66,7 +66,10 @@ const Engine = group(
       'Questions and approvals.',
     ),
     orphans: choice(['cancel', 'hand_up'], DEFAULTS.orphans, 'What becomes of children whose parent ended.'),
-    patienceMs: ms(DEFAULTS.patienceMs, 'How long a blocking call waits before it says "you will be woken".'),
+    patienceMs: ms(
+      DEFAULTS.patienceMs,
+      'How long a blocking call waits before it says "you will be woken"; twelve times that if its client asks for signs of life.',
+    ),
     steer: switched(DEFAULTS.steer, 'Give mail to a busy agent between two calls, not only after its turn.'),
   },
   'What the engine decides by.',
