@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { AGENTS, folderOf, installAgents } from './agents.mjs';
 
 const root = join(import.meta.dirname, '..');
-const refused = installAgents();
+const refused = await installAgents();
 for (const [name, answer] of Object.entries(refused))
   console.error(`${name} (${AGENTS[name]}) is left out: the registry refused it.\n${answer}`);
 
@@ -16,13 +16,7 @@ const env = {
   REVEILLE_AGENTS_REFUSED: Object.keys(refused).join(','),
 };
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-const args = [
-  vitest,
-  'run',
-  '--project',
-  'agents',
-  '--maxWorkers=1',
-  '--maxConcurrency=2',
-  ...process.argv.slice(2),
-];
+// One file after the other, and in it two tests at once: an agent takes up to a gigabyte, and a core while it starts.
+const bounds = ['--maxWorkers=1', '--maxConcurrency=2'];
+const args = [vitest, 'run', '--project', 'agents', ...bounds, ...process.argv.slice(2)];
 process.exitCode = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).status ?? 1;

@@ -73,6 +73,30 @@ test('[EXE1.21] leave is asked for by kind: allowed once or refused once, whatev
   expect(bench.wishes[0]!.key).toBe(bench.wishes[1]!.key);
 });
 
+test('[EXE4.25] one that forgets a turn that is cancelled is told again what it was told in it', async () => {
+  const quirks = { midTurn: 'unknown', resumes: true, mcp: 'http', usage: 'turn' } as const;
+  for (const forgetsCancelled of [true, false]) {
+    await using bench = new Bench({ preset: { quirks: { ...quirks, forgetsCancelled } } });
+    const life = bench.start();
+    life.turn(
+      script({ do: 'rest' }, { do: 'hang', ready: 'ready' }, { do: 'echo' }, { do: 'rest' }, { do: 'echo' }),
+    );
+    await life.ended();
+    life.turn('two');
+    await bench.has('ready');
+    life.agent.interrupt();
+    expect(await life.ended()).toMatchObject({ turn: 2, interrupted: true });
+    life.turn('three');
+    const { lastWords } = await life.ended();
+    expect(lastWords).toMatch(
+      forgetsCancelled ? /You had been told:\n\ntwo\n\nSince then:\n\nthree$/ : /^heard: three$/,
+    );
+    // Once is enough.
+    life.turn('four');
+    expect((await life.ended()).lastWords).toBe('heard: four');
+  }
+});
+
 test('[EXE1.21] an interrupt takes the question back and ends the turn; the agent stays', async () => {
   await using bench = new Bench();
   let withdrawn = false;

@@ -85,7 +85,10 @@ const Engine = group(
       DEFAULTS.orchestrator,
       'Who decides about plans made of goals: the orchestrator’s model, or a policy: retry by class of error, then your inbox.',
     ),
-    patienceMs: ms(DEFAULTS.patienceMs, 'How long a blocking call waits before it says "you will be woken".'),
+    patienceMs: ms(
+      DEFAULTS.patienceMs,
+      'How long a blocking call waits before it says "you will be woken"; twelve times that if its client asks for signs of life.',
+    ),
     steer: switched(DEFAULTS.steer, 'Give mail to a busy agent between two calls, not only after its turn.'),
   },
   'What the engine decides by.',

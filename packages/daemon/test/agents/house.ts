@@ -8,16 +8,21 @@ import {
   type ModelServer,
 } from '@reveille/model-server';
 import type { Client, PlanInput, Request, RunEnd, TaskView } from '@reveille/protocol';
-import { House, until } from '../house.ts';
+import { House, until as untilSoon } from '../house.ts';
 import { VENDORS, folderOf } from './vendors.ts';
 
-export { until };
+export { withModelScript as withScript };
+
+/** Agents take their time, and some of them minutes where others work too. */
+export const until = (holds: () => boolean | Promise<boolean>): Promise<void> => untilSoon(holds, 300_000);
 
 interface Settings {
   readonly engine?: Readonly<Record<string, unknown>>;
   readonly acp?: Readonly<Record<string, unknown>>;
   /** Agents are told to give up our calls soon, where they can be told. */
   readonly hasty?: boolean;
+  /** A file of the house that is run in place of Claude Code. */
+  readonly claude?: string;
 }
 
 /** A daemon of its own with every real agent as a backend, a model that follows scripts, and a repository. */
@@ -29,16 +34,22 @@ export class AgentsHouse extends House {
     return new AgentsHouse(await startModelServer(), settings);
   }
 
-  constructor(model: ModelServer, { engine = {}, acp = {}, hasty = false }: Settings) {
+  constructor(model: ModelServer, { engine = {}, acp = {}, hasty = false, claude: own }: Settings) {
     super();
     this.model = model;
     mkdirSync(this.place.home, { mode: 0o700 });
-    symlinkSync(folderOf('claude'), join(this.place.home, 'sdk'));
+    if (VENDORS.some(({ name }) => name === 'claude'))
+      symlinkSync(folderOf('claude'), join(this.place.home, 'sdk'));
     const each = VENDORS.map(({ name, settings }) => [name, settings(model.url, hasty)] as const);
     const { claude, ...others } = Object.fromEntries(each);
     // However busy the machine is.
     const initializeMs = 300_000;
-    const config = { engine, backends: { claude }, acp: { initializeMs, ...others, ...acp } };
+    const program = own === undefined ? {} : { program: join(this.folder, own) };
+    const config = {
+      engine,
+      backends: { claude: { ...claude, ...program } },
+      acp: { initializeMs, ...others, ...acp },
+    };
     writeFileSync(join(this.place.home, 'config.yaml'), JSON.stringify(config));
     this.root = join(this.folder, 'shop');
     mkdirSync(this.root);
@@ -84,7 +95,21 @@ export class AgentsHouse extends House {
 
   /** The processes that work in a folder, wherever they are. */
   livingIn(folder: string): number[] {
-    return processes().filter((pid) => read(() => readlinkSync(`/proc/${pid}/cwd`)).startsWith(folder));
+    return processes().filter((pid) => {
+      const cwd = read(() => readlinkSync(`/proc/${pid}/cwd`));
+      return cwd === folder || cwd.startsWith(`${folder}/`);
+    });
+  }
+
+  /** Kills all of them. The death of one may be that of another. */
+  killIn(folder: string): void {
+    for (const pid of this.livingIn(folder)) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
   }
 
   /** The command lines of this machine that hold a text. */

@@ -94,7 +94,7 @@ describe.each(VENDORS)('$name at work', ({ name, shell, write, steers }) => {
     const view = await house.run(client, { agent, prompt: scripted({ steps }) });
     await until(() => house.model.held('killed') > 0);
     const tree = await house.worktreeOf(client, view);
-    for (const pid of house.livingIn(tree)) process.kill(pid, 'SIGKILL');
+    house.killIn(tree);
     house.model.release('killed');
     const end = await endOf(client, view);
     expect(end).toMatchObject({ status: 'success', output: 'after all' });

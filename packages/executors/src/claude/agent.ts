@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isReveilleError } from '@reveille/protocol';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { restarted } from '../acp/agent.ts';
+import { Failed } from '../acp/failures.ts';
 import { WAITS, type Waits } from '../acp/options.ts';
 import { AgentProcess, type Launch } from '../acp/process.ts';
 import type { Ledger } from '../acp/ledger.ts';
@@ -324,6 +325,7 @@ export class ClaudeAgent implements Agent {
     const words = this.#process?.errors.text.trim();
     const said = error instanceof Error ? error.message : String(error);
     const message = words && !said.includes(words) ? `${said}: ${words}` : said;
+    if (error instanceof Failed) return error.failure;
     if (isReveilleError(error)) return { class: 'invalid', message };
     return this.#ready ? { class: 'crash', message } : faultAtStart(message);
   }

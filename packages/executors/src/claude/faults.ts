@@ -18,6 +18,8 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = {
   max_output_tokens: 'limit',
 };
 
+const NETWORK = /connect|ECONN|ENOTFOUND|EAI_AGAIN|fetch failed|network|timed? ?out/i;
+
 /** What to do about it, where somebody can. */
 const ADVICE: Partial<Record<ErrorClass, string>> = {
   auth: 'Log in with `claude` in a terminal, or set ANTHROPIC_API_KEY for the daemon.',
@@ -63,11 +65,14 @@ function classOf(
   // Its own words for it are those of a request that was wrong.
   if (stopped === 'refusal') return 'refusal';
   const known = named === null ? undefined : CLASSES[named];
+  // It calls a server that is not there one that failed.
+  const answered = typeof status === 'number';
+  if (!answered && known === 'overload' && NETWORK.test(said)) return 'network';
   if (known) return known;
   if (status === 401 || status === 403) return 'auth';
   if (status === 429) return 'rate_limit';
   if (typeof status === 'number' && status >= 500) return 'overload';
   if (typeof status === 'number' && status >= 400) return 'invalid';
-  if (/connect|ECONN|ENOTFOUND|fetch failed|network|timed? ?out/i.test(said)) return 'network';
+  if (NETWORK.test(said)) return 'network';
   return 'unknown';
 }

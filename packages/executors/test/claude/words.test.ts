@@ -86,6 +86,7 @@ describe('what Claude Code says, in the words of every backend', () => {
       class: 'network',
       message: expect.stringContaining('ANTHROPIC_BASE_URL'),
     });
+    expect(faultOf({ ...result, result: 'ECONNREFUSED' }, 'server_error').class).toBe('network');
     expect(faultOf(result, 'authentication_failed').message).toContain('Log in');
   });
 });

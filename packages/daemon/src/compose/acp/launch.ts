@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { StartSpec } from '@reveille/core';
 import {
+  checkEndpoint,
   endpointsIn,
   environmentFor,
   findProgram,
@@ -47,6 +48,7 @@ export async function launchFor(
     ...spec.workspace?.environment,
     HOME: home,
   };
+  await checkEndpoint(preset, env);
   const base = await confinementOf(spec, parts, { env, write: !readOnly });
   const { loopback, hosts } = endpointsIn(env, [...preset.hosts, ...configured.hosts]);
   const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
