@@ -43,7 +43,9 @@ describe('the place in a script', () => {
 
   test('[EXE9.1] words that an agent put into the model’s mouth are no step, nor is a refusal that is kept', async () => {
     await using server = await startModelServer();
-    const script = { steps: [{ call: 'read_file' }, { fail: 'refusal' as const, times: 2 }, { say: 'three' }] };
+    const script = {
+      steps: [{ call: 'read_file' }, { fail: 'refusal' as const, times: 2 }, { say: 'three' }],
+    };
     const talk = new Conversation(server.url);
     expect(await talk.turn(withModelScript('Go.', script), 'fine', 1)).toEqual(['→read_file']);
     const none = { role: 'assistant', content: 'No response requested.' };
