@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { Readable, Writable } from 'node:stream';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import { client, methods, ndJsonStream } from '@agentclientprotocol/sdk';
 import { PRESETS, environmentFor, type Preset } from '@reveille/executors/acp';
 import { CLAUDE, SDK_PACKAGE, bundledProgram } from '@reveille/executors/claude';
 import { recipeFor, type RealAgent } from '@reveille/model-server';
@@ -54,7 +54,7 @@ const environment = (agent: RealAgent, preset: Preset, { model, folder }: Given)
 });
 
 async function bareAcp(agent: RealAgent, given: Given): Promise<Bare> {
-  const preset = PRESETS.find(({ name }) => name === agent)!;
+  const preset = PRESETS.find(({ name }) => name === agent) ?? CLAUDE;
   const args = [...preset.args, ...recipeFor(agent, given.model).args];
   const child = spawn(programOf(agent, given.installed), args, {
     cwd: join(given.folder, 'work'),
@@ -62,35 +62,50 @@ async function bareAcp(agent: RealAgent, given: Given): Promise<Bare> {
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  const anything = (params: unknown): unknown => params;
-  const connection = client({ name: 'bare' })
-    .onRequest(methods.client.session.requestPermission, anything, () => ({
-      outcome: { outcome: 'cancelled' },
-    }))
-    .onNotification(methods.client.session.update, anything, () => undefined)
-    .connect(
-      ndJsonStream(
-        Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
-        Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
-      ),
-    );
-  const ask = (method: string, params: unknown): Promise<unknown> =>
-    connection.agent.request<unknown, unknown>(method, params);
+  const ask = speakWith(child);
   const capabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
-  await ask(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: capabilities });
+  await ask('initialize', { protocolVersion: 1, clientCapabilities: capabilities });
   const [login] = preset.logins;
-  if (login) await ask(methods.agent.authenticate, { methodId: login.method });
-  const opened = await ask(methods.agent.session.new, { cwd: join(given.folder, 'work'), mcpServers: [] });
+  if (login) await ask('authenticate', { methodId: login.method });
+  const opened = await ask('session/new', { cwd: join(given.folder, 'work'), mcpServers: [] });
   const { sessionId } = opened as { sessionId: string };
   return {
     async prompt(text) {
-      await ask(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] });
+      await ask('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
     },
     async [Symbol.asyncDispose]() {
       const gone = once(child, 'exit');
-      process.kill(-child.pid!, 'SIGKILL');
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
       await gone;
     },
+  };
+}
+
+type Piped = ChildProcessByStdio<Writable, Readable, null>;
+
+/** The least that a client of the protocol does: it asks, and lets everything by that it is told or asked. */
+function speakWith(child: Piped): (method: string, params: unknown) => Promise<unknown> {
+  const waiting = new Map<unknown, PromiseWithResolvers<unknown>>();
+  const send = (message: object): void =>
+    void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    if (!text.startsWith('{')) return;
+    const { id, method, result, error } = JSON.parse(text) as Record<string, unknown>;
+    if (method !== undefined) {
+      if (id !== undefined) send({ id, result: { outcome: { outcome: 'cancelled' } } });
+      return;
+    }
+    const asked = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) asked?.resolve(result);
+    else asked?.reject(new Error(JSON.stringify(error)));
+  });
+  let ids = 0;
+  return (method, params) => {
+    const asked = Promise.withResolvers<unknown>();
+    waiting.set(++ids, asked);
+    send({ id: ids, method, params });
+    return asked.promise;
   };
 }
 
@@ -101,7 +116,7 @@ interface ClaudeSdk {
 
 async function bareClaude(given: Given): Promise<Bare> {
   const file = createRequire(join(given.installed, 'package.json')).resolve(SDK_PACKAGE);
-  const { query } = (await import(pathToFileURL(file).href)) as ClaudeSdk;
+  const sdk = (await import(pathToFileURL(file).href)) as ClaudeSdk;
   const abortController = new AbortController();
   const queue: string[] = [];
   let more = Promise.withResolvers<void>();
@@ -114,7 +129,7 @@ async function bareClaude(given: Given): Promise<Bare> {
         yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null };
     }
   }
-  const running = query({
+  const running = sdk.query({
     prompt: inbox(),
     options: {
       cwd: join(given.folder, 'work'),

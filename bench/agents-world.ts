@@ -61,7 +61,9 @@ export class AgentsWorld implements AsyncDisposable {
     const prompt = withModelScript(mark, { steps: [...steps] });
     const tasks = [{ id: 'one', agent: `${agent}:coder`, prompt }];
     const made = await this.client.savePlan({ name: mark, tasks }, { start: true });
-    return { mark, view: made.tasks[0]! };
+    const [view] = made.tasks;
+    if (!view) throw new Error('the plan has no task');
+    return { mark, view };
   }
 
   /** When the first request came in which this conversation holds these words. */

@@ -81,7 +81,7 @@ async function measureStart(name: RealAgent): Promise<void> {
 }
 
 const bareIn = (place: string, name: RealAgent) => ({
-  installed: installed[name]!,
+  installed: folderOf(name),
   model: world.model.url,
   folder: join(folder.path, place),
 });
