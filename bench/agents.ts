@@ -80,11 +80,9 @@ async function measureStart(name: RealAgent): Promise<void> {
   line(over <= 300 || over <= 0.15 * bare50, 'start to first model call', value, '≤ 15 % or ≤ 300 ms over');
 }
 
-const bareIn = (place: string, name: RealAgent) => ({
-  installed: folderOf(name),
-  model: world.model.url,
-  folder: join(folder.path, place),
-});
+function bareIn(place: string, name: RealAgent) {
+  return { installed: folderOf(name), model: world.model.url, folder: join(folder.path, place) };
+}
 
 /** From the word of a child's model to the request in which its parent's model has it; beside the agent's own prompt. */
 async function measureWake(name: RealAgent): Promise<void> {
