@@ -16,7 +16,17 @@ const MAY_IMPORT = {
   'packages/model-server': [],
   'packages/daemon': ['protocol', 'core', 'tools', ...HANDS],
   // The hands because the demo is composed there: it needs no daemon.
-  'apps/cli': ['protocol', 'tools', 'daemon', 'model-server', 'agents', 'core', 'stores', 'executors', 'worktrees'],
+  'apps/cli': [
+    'protocol',
+    'tools',
+    'daemon',
+    'model-server',
+    'agents',
+    'core',
+    'stores',
+    'executors',
+    'worktrees',
+  ],
   'apps/dashboard': ['protocol'],
   'apps/vscode': ['protocol', 'tools'],
 };
