@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Answer, Called, Conversation, Heard, Offered } from './conversation.ts';
-import { scriptIn, type Failure, type ParsedScript, type ParsedStep } from './script.ts';
+import { afterScript, scriptIn, type Failure, type ParsedScript, type ParsedStep } from './script.ts';
 
 export type Played =
   | {
@@ -48,7 +48,9 @@ export class Player {
     if (typeof script === 'string') return plain(script, conversation);
     if (tools.length === 0 && !script?.toolless) return plain(sideWords(wantsJson), conversation);
     if (!script) return plain('There is no script in this conversation.', conversation);
-    const since = messages.slice(from + 1);
+    // One that begins anew is told its task and what came since in one message.
+    const beside: Heard = { role: 'user', text: afterScript(messages[from]?.text ?? ''), calls: [] };
+    const since = [beside, ...messages.slice(from + 1)];
     const walk = new Walk(script);
     for (const message of since) walk.hear(message);
     const key = createHash('sha256')

@@ -100,3 +100,9 @@ export function scriptIn(said: string): ParsedScript | string | undefined {
     return `The script is not JSON: ${String(error)}`;
   }
 }
+
+/** What stands in a text after its last script. */
+export function afterScript(said: string): string {
+  const last = [...said.matchAll(BLOCK)].at(-1);
+  return last ? said.slice(last.index + last[0].length) : '';
+}

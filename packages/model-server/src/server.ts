@@ -31,6 +31,8 @@ export interface ModelRequest {
   readonly body: Fields;
   readonly messages: readonly Heard[];
   readonly tools: readonly string[];
+  /** When the whole of it had come, by `performance.now()`. */
+  readonly at: number;
   /** How it was answered; null: not yet. */
   answered: 'answer' | 'side' | 'failure' | 'broken' | null;
   /** Its client went away before it had the whole answer. */
@@ -150,6 +152,7 @@ class House {
       body,
       messages: asked.messages,
       tools: asked.tools.map(({ name }) => name),
+      at: performance.now(),
       answered: null,
       abandoned: false,
     };

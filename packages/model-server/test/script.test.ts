@@ -61,6 +61,15 @@ describe('the place in a script', () => {
     expect(said).toEqual(['I cannot help with that.', 'I cannot help with that.', 'three']);
   });
 
+  test('[EXE9.1] what stands beside the script in its message, after it, has been heard', async () => {
+    await using server = await startModelServer();
+    const task = withModelScript('Go.', { steps: [{ say: 'I wait.', until: 'the mail' }, { say: 'two' }] });
+    const said = async (text: string) => blocksOf(await ask(server.url, [user(text)]))[0]?.text;
+    expect(await said(task)).toBe('I wait.');
+    expect(await said(`the mail\n${task}`)).toBe('I wait.');
+    expect(await said(`${task}\nthe mail`)).toBe('two');
+  });
+
   test('[EXE9.4] mail chooses a section by what it says, each time from its beginning', async () => {
     await using server = await startModelServer();
     const talk = new Conversation(server.url);

@@ -119,10 +119,12 @@ export class Parent {
     const said = this.#model.requests.findLast(
       ({ messages, tools }) => tools.length > 0 && messages.some(({ text }) => text.includes(this.#mark)),
     );
-    const others = said?.messages.filter(
-      ({ role, text }) => role !== 'assistant' && !text.includes(this.#mark),
-    );
-    return (others ?? []).map(({ text }) => text).join('\n');
+    const others = said?.messages.filter(({ role }) => role !== 'assistant') ?? [];
+    const fence = '```';
+    // One that begins anew is told its task and what came since in one message.
+    const besides = (text: string): string =>
+      text.includes(this.#mark) ? text.slice(text.lastIndexOf(fence) + fence.length) : text;
+    return others.map(({ text }) => besides(text)).join('\n');
   }
 
   /** How often its model was told this. */

@@ -33,6 +33,9 @@ interface Offer {
   readonly settle: (answer: 'taken' | 'refused') => void;
 }
 
+/** Of what it is told at a pause it is shown the beginning alone if it is longer than 10,000; a turn has all of it. */
+const PAUSE_TAKES = 9_000;
+
 /** One Claude Code session, through its SDK. */
 export class ClaudeAgent implements Agent {
   readonly name: string;
@@ -85,6 +88,7 @@ export class ClaudeAgent implements Agent {
   /** It is kept here until the agent pauses: what the agent's own queue holds is lost with the agent. */
   steer(input: TurnInput): Promise<'taken' | 'refused'> {
     if (!this.#turn || this.#stopping || this.#offer) return Promise.resolve('refused');
+    if (input.text.length > PAUSE_TAKES) return Promise.resolve('refused');
     return new Promise((resolve) => {
       this.#offer = { text: input.text, settle: resolve };
     });
@@ -238,7 +242,7 @@ export class ClaudeAgent implements Agent {
     if (!offer) return {};
     // What it said before this has been heard when it counts as having the mail.
     setImmediate(() => offer.settle('taken'));
-    if (event === 'Stop') return { decision: 'block', reason: offer.text };
+    // Of one that would stop this means that it goes on. A reason not to stop it would be told twice.
     return { hookSpecificOutput: { hookEventName: event, additionalContext: offer.text } };
   }
 

@@ -424,9 +424,24 @@ describe('mail in the middle of a turn', () => {
     const steering = rig.agent.steer({ turn: 1, given: [], text: 'mail' });
     go();
     expect(await steering).toBe('taken');
-    expect(said).toEqual({ decision: 'block', reason: 'mail' });
+    expect(said).toEqual({ hookSpecificOutput: { hookEventName: 'Stop', additionalContext: 'mail' } });
     await rig.until('turn_ended');
     expect(await rig.agent.steer({ turn: 1, given: [], text: 'late' })).toBe('refused');
+  });
+
+  test('[EXE6.56] is refused if it is longer than what is shown whole at a pause', async () => {
+    let go: () => void = () => undefined;
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    await using rig = new Rig(async function* () {
+      yield says('I work.');
+      await gone;
+      yield done('done');
+    });
+    rig.turn(1, 'go');
+    await rig.until('output');
+    expect(await rig.agent.steer({ turn: 1, given: [], text: 'x'.repeat(10_000) })).toBe('refused');
+    go();
+    await rig.until('turn_ended');
   });
 
   test('[EXE6.56] is refused if the turn ends without a pause', async () => {
