@@ -62,6 +62,8 @@ async function run(): Promise<void> {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const faults = Object.entries(result.struck).toSorted(([, a], [, b]) => b - a);
   console.log(`faults: ${faults.map(([name, times]) => `${name} ${times}`).join(', ')}`);
+  const sights = Object.entries(result.sights).toSorted(([, a], [, b]) => b - a);
+  console.log(`seen: ${sights.map(([name, times]) => `${name} ${times}`).join(', ')}`);
   const perSecond = Math.round(result.seeds / result.seconds);
   const hours = (result.virtualMs / 3_600_000).toFixed(1);
   console.log(

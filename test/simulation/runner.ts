@@ -20,6 +20,7 @@ export interface JobResult {
   events: number;
   readonly failures: SeedFailure[];
   readonly struck: Record<string, number>;
+  readonly sights: Record<string, number>;
 }
 
 export interface RunOptions {
@@ -37,7 +38,15 @@ const BATCH = 50;
 /** Runs seeds in processes of their own, with a planted bug or without, and adds everything up. */
 export async function runSeeds(options: RunOptions): Promise<JobResult & { readonly seconds: number }> {
   const started = performance.now();
-  const total: JobResult = { seeds: 0, virtualMs: 0, steps: 0, events: 0, failures: [], struck: {} };
+  const total: JobResult = {
+    seeds: 0,
+    virtualMs: 0,
+    steps: 0,
+    events: 0,
+    failures: [],
+    struck: {},
+    sights: {},
+  };
   const batches = inBatches(options.seeds);
   const enough = (): boolean => options.untilFailure === true && total.failures.length > 0;
   const work = async (): Promise<void> => {
@@ -105,4 +114,6 @@ function add(total: JobResult, more: JobResult): void {
   total.failures.push(...more.failures);
   for (const [fault, times] of Object.entries(more.struck))
     total.struck[fault] = (total.struck[fault] ?? 0) + times;
+  for (const [sight, times] of Object.entries(more.sights))
+    total.sights[sight] = (total.sights[sight] ?? 0) + times;
 }
