@@ -28,6 +28,8 @@ export interface RunOptions {
   readonly jobs: number;
   readonly bug?: string;
   readonly untilFailure?: boolean;
+  /** Begins nothing more after this time. */
+  readonly seconds?: number;
   /** Called after every batch. */
   readonly progress?: (total: JobResult) => void;
 }
@@ -48,7 +50,9 @@ export async function runSeeds(options: RunOptions): Promise<JobResult & { reado
     sights: {},
   };
   const batches = inBatches(options.seeds);
-  const enough = (): boolean => options.untilFailure === true && total.failures.length > 0;
+  const over = started + (options.seconds ?? Infinity) * 1_000;
+  const enough = (): boolean =>
+    performance.now() >= over || (options.untilFailure === true && total.failures.length > 0);
   const work = async (): Promise<void> => {
     const child = start(options.bug);
     try {
