@@ -6,6 +6,7 @@ import { auditRequests } from './audit-requests.ts';
 import { auditStops } from './audit-stops.ts';
 import { auditTasks } from './audit-tasks.ts';
 import { Fold } from './fold.ts';
+import { Sights } from './sights.ts';
 import { Ledger, is, type Delta, type Durable } from './ledger.ts';
 
 /** The invariants. A failing seed names one of them. */
@@ -53,6 +54,7 @@ export interface AuditorHooks {
 export class Auditor {
   readonly ledger = new Ledger();
   readonly fold = new Fold();
+  readonly sights = new Sights(this.ledger);
   readonly settings: Settings;
   readonly keys = new Map<string, string>();
   /** Children a session did not spawn but was handed. */
@@ -104,6 +106,7 @@ export class Auditor {
     auditRequests(this, durable);
     auditStops(this, durable);
     this.#budgets.look(durable);
+    this.sights.look(durable);
     return durable;
   }
 

@@ -10,6 +10,7 @@ const USAGE = `npm run simulate -- [options]
   --count N --from M  run N seeds from M (from 1)
   --jobs N            in so many processes (2)
   --until-failure     stop at the first seed that fails
+  --seconds N         begin nothing more after so long
   --bug NAME          with a planted bug
   --list-bugs         say which there are`;
 
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     from: { type: 'string' },
     jobs: { type: 'string', default: '2' },
     bug: { type: 'string' },
+    seconds: { type: 'string' },
     'until-failure': { type: 'boolean', default: false },
     'list-bugs': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -58,10 +60,13 @@ async function run(): Promise<void> {
     untilFailure: values['until-failure'],
     progress: showProgress,
     ...(values.bug ? { bug: values.bug } : {}),
+    ...(values.seconds === undefined ? {} : { seconds: number('seconds', values.seconds) }),
   });
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const faults = Object.entries(result.struck).toSorted(([, a], [, b]) => b - a);
   console.log(`faults: ${faults.map(([name, times]) => `${name} ${times}`).join(', ')}`);
+  const sights = Object.entries(result.sights).toSorted(([, a], [, b]) => b - a);
+  console.log(`seen: ${sights.map(([name, times]) => `${name} ${times}`).join(', ')}`);
   const perSecond = Math.round(result.seeds / result.seconds);
   const hours = (result.virtualMs / 3_600_000).toFixed(1);
   console.log(

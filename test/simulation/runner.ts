@@ -20,6 +20,7 @@ export interface JobResult {
   events: number;
   readonly failures: SeedFailure[];
   readonly struck: Record<string, number>;
+  readonly sights: Record<string, number>;
 }
 
 export interface RunOptions {
@@ -27,6 +28,8 @@ export interface RunOptions {
   readonly jobs: number;
   readonly bug?: string;
   readonly untilFailure?: boolean;
+  /** Begins nothing more after this time. */
+  readonly seconds?: number;
   /** Called after every batch. */
   readonly progress?: (total: JobResult) => void;
 }
@@ -37,9 +40,19 @@ const BATCH = 50;
 /** Runs seeds in processes of their own, with a planted bug or without, and adds everything up. */
 export async function runSeeds(options: RunOptions): Promise<JobResult & { readonly seconds: number }> {
   const started = performance.now();
-  const total: JobResult = { seeds: 0, virtualMs: 0, steps: 0, events: 0, failures: [], struck: {} };
+  const total: JobResult = {
+    seeds: 0,
+    virtualMs: 0,
+    steps: 0,
+    events: 0,
+    failures: [],
+    struck: {},
+    sights: {},
+  };
   const batches = inBatches(options.seeds);
-  const enough = (): boolean => options.untilFailure === true && total.failures.length > 0;
+  const over = started + (options.seconds ?? Infinity) * 1_000;
+  const enough = (): boolean =>
+    performance.now() >= over || (options.untilFailure === true && total.failures.length > 0);
   const work = async (): Promise<void> => {
     const child = start(options.bug);
     try {
@@ -105,4 +118,6 @@ function add(total: JobResult, more: JobResult): void {
   total.failures.push(...more.failures);
   for (const [fault, times] of Object.entries(more.struck))
     total.struck[fault] = (total.struck[fault] ?? 0) + times;
+  for (const [sight, times] of Object.entries(more.sights))
+    total.sights[sight] = (total.sights[sight] ?? 0) + times;
 }

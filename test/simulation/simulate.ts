@@ -18,6 +18,7 @@ export interface SeedResult {
   readonly steps: number;
   readonly events: number;
   readonly struck: ReadonlyMap<string, number>;
+  readonly sights: ReadonlyMap<string, number>;
   readonly hash: string | null;
 }
 
@@ -53,6 +54,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     steps,
     events: world.auditor.ledger.facts.length,
     struck: world.struck,
+    sights: world.auditor.sights.seen,
     hash: hash?.digest('hex') ?? null,
   };
 }

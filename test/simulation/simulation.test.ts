@@ -6,6 +6,7 @@ import { INVARIANTS } from './auditor.ts';
 import { FAULTS, FAULTS_OF_FILES } from './options.ts';
 import { plantInto } from './plant.ts';
 import { range, runSeeds, type JobResult } from './runner.ts';
+import { SIGHTS } from './sights.ts';
 import { simulate } from './simulate.ts';
 
 /** What `npm test` runs; any number by `npm run simulate`. */
@@ -28,6 +29,7 @@ test(`every invariant holds in ${SEEDS} simulated worlds`, { timeout: TEN_MINUTE
   expect(result.seeds).toBe(SEEDS);
   // None of the faults is there in name only.
   expect([...FAULTS, ...FAULTS_OF_FILES].filter((fault) => !result.struck[fault])).toEqual([]);
+  expect(SIGHTS.filter((sight) => !result.sights[sight])).toEqual([]);
 });
 
 test('what once failed does not fail again', { timeout: TEN_MINUTES }, async () => {

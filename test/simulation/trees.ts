@@ -97,7 +97,9 @@ export class Trees {
   /** A retry of what failed does not build on its ruins. */
   #checkFresh(task: Task, run: string, known: Tree | undefined, fresh: boolean): void {
     if (!known || known.run === run) return;
-    const last = this.#world.auditor.ledger.rows.run.get(known.run)?.end;
+    // The last one may have ended before it had a checkout.
+    const { lastRun } = this.#world.auditor.ledger.rows.task.get(task.id) ?? task;
+    const last = this.#world.auditor.ledger.rows.run.get(lastRun ?? known.run)?.end;
     const ruins = last?.status === 'failed' || last?.status === 'cancelled';
     this.#world.check(
       fresh === ruins,

@@ -10,7 +10,15 @@ const { simulate } = await import('./simulate.ts');
 process.on('message', (job: Job) => void run(job));
 
 async function run({ seeds, stopAtFailure }: Job): Promise<void> {
-  const result: JobResult = { seeds: 0, virtualMs: 0, steps: 0, events: 0, failures: [], struck: {} };
+  const result: JobResult = {
+    seeds: 0,
+    virtualMs: 0,
+    steps: 0,
+    events: 0,
+    failures: [],
+    struck: {},
+    sights: {},
+  };
   for (const seed of seeds) {
     const one = await simulate(seed);
     result.seeds++;
@@ -18,6 +26,7 @@ async function run({ seeds, stopAtFailure }: Job): Promise<void> {
     result.steps += one.steps;
     result.events += one.events;
     for (const [fault, times] of one.struck) result.struck[fault] = (result.struck[fault] ?? 0) + times;
+    for (const [sight, times] of one.sights) result.sights[sight] = (result.sights[sight] ?? 0) + times;
     if (!one.failure) continue;
     result.failures.push({ seed, ...one.failure });
     if (stopAtFailure) break;

@@ -99,10 +99,12 @@ export async function askFor(
 
 /** Whatever came of it, it is not waited for any more. */
 async function goOn(tx: Tx, caller: WorkerCaller, id: RequestId, close: boolean): Promise<void> {
+  const run = await tx.get('run', caller.run);
+  // Somebody else may have gone on with the run, and wait for the answer to the same request.
+  if (!run || run.state === 'ended' || run.epoch !== caller.epoch) return;
   const request = await tx.need('request', id);
   if (request.state === 'open' && close) tx.put('request', { ...request, state: 'closed' });
-  const run = await tx.get('run', caller.run);
-  if (!run || run.state === 'ended' || run.epoch !== caller.epoch || !run.turn) return;
+  if (!run.turn) return;
   const task = await tx.need('task', run.task);
   if (task.state === 'waiting' && task.waitingOn === 'approval')
     moveTask(tx, task, 'running', { why: 'has its answer' });

@@ -1,6 +1,7 @@
 import {
   ReveilleError,
   isReveilleError,
+  isStoreError,
   type ErrorClass,
   type Run,
   type RunId,
@@ -38,6 +39,8 @@ export class Checkout {
       this.#opening = new AbortController();
       this.workspace ??= await openWorkspace(this.#context, task, run, this.#opening.signal);
     } catch (error) {
+      // Nothing is wrong with the checkout: the step is made again when the store answers.
+      if (isStoreError(error)) throw error;
       return line.cannot(`no worktree for it: ${sayWhy(error)}`, faultOf(error));
     } finally {
       this.#opening = null;

@@ -243,6 +243,7 @@ export async function cancelTree(
   tx.put('task', { ...task, cancelling: { ...wish, at: tx.now } });
   tx.wake(task.session);
   let count = 1;
+  // Whoever spawns writes this row: read here, a child that is being made on another host cannot be missed.
   count += await cancelPlans(tx, context, await tx.need('session', task.session), wish);
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] })) {
     count += await cancelTree(tx, context, child, {

@@ -76,6 +76,24 @@ describe('where a run works', () => {
     expect((await world.task('a')).task).toMatchObject({ state: 'waiting', waitingOn: 'backoff' });
   });
 
+  test('[CHK4] a store that fails while the checkout is being opened fails nothing: it is opened when the store answers', async () => {
+    let tries = 0;
+    await using world = await start({
+      workspaces: {
+        open: async () => {
+          if (tries++ === 0) throw new ReveilleError('store_failed', 'not now');
+          return { path: '/a', branch: 'a', environment: {}, notices: [] };
+        },
+      },
+    });
+    await world.plan({ a: [] });
+    await world.advance(5_000);
+    expect(await world.state('a')).toBe('running');
+    expect(world.hasWorker('a')).toBe(true);
+    expect(tries).toBe(2);
+    world.logs.length = 0;
+  });
+
   test('[CHK4] a cancel breaks off a set-up that takes its time', async () => {
     await using world = await start({
       workspaces: {

@@ -1,0 +1,87 @@
+import type { Request } from '@reveille/protocol';
+import { is, type Durable, type Ledger } from './ledger.ts';
+
+/** What must have happened somewhere in ten thousand worlds, or an invariant about it held because nothing did. */
+export const SIGHTS = [
+  'question answered by worker',
+  'question answered by chat',
+  'question answered by orchestrator',
+  'question answered by person',
+  'approval answered by worker',
+  'approval answered by chat',
+  'approval answered by orchestrator',
+  'approval answered by person',
+  'leave answered',
+  'leave given up',
+  'leave expired',
+  'request passed on',
+  'request expired',
+  'holder ended',
+  'budget raised',
+  'budget given late',
+  'ended by tokens',
+  'ended by money',
+  'ended by turns',
+  'ended by wall time',
+  'paused in a turn',
+  'resumed',
+  'plan paused',
+  'cancelled in a turn',
+] as const;
+export type Sight = (typeof SIGHTS)[number];
+
+/** Counts what there was to see. */
+export class Sights {
+  readonly seen = new Map<Sight, number>();
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  look({ deltas }: Durable): void {
+    for (const delta of deltas) {
+      if (is(delta, 'request') && delta.before) this.#request(delta.before, delta.after);
+      if (is(delta, 'budget') && delta.before && delta.before.limits !== delta.after.limits)
+        this.#saw('budget raised');
+      if (is(delta, 'task') && delta.before && delta.before.budget !== delta.after.budget)
+        this.#saw('budget given late');
+      if (is(delta, 'task') && !delta.before?.cancelling && delta.after.cancelling)
+        this.#saw('cancelled in a turn');
+      if (is(delta, 'plan') && delta.before?.state === 'active' && delta.after.state === 'paused')
+        this.#saw('plan paused');
+      if (!is(delta, 'run')) continue;
+      const { before, after } = delta;
+      if (before && !before.paused && after.paused && after.turn) this.#saw('paused in a turn');
+      if (before?.paused && !after.paused) this.#saw('resumed');
+      if (after.end && !before?.end) this.#ended(after.end.error?.message ?? '');
+    }
+  }
+
+  #saw(what: Sight): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  #ended(why: string): void {
+    const named = { tokens: 'tokens', usd: 'money', money: 'money', turns: 'turns' } as const;
+    const [, what] = /^(tokens|usd|money|turns) of /.exec(why) ?? [];
+    if (what) this.#saw(`ended by ${named[what as keyof typeof named]}`);
+    if (why.includes('wall time')) this.#saw('ended by wall time');
+  }
+
+  #request(before: Request, after: Request): void {
+    if (before.with !== after.with) {
+      const gone = this.#ledger.rows.session.get(before.with ?? '')?.state === 'ended';
+      this.#saw(gone ? 'holder ended' : 'request passed on');
+    }
+    if (before.state !== 'open' || after.state === 'open') return;
+    const leave = after.key?.startsWith('wish') === true;
+    if (after.state === 'expired') this.#saw(leave ? 'leave expired' : 'request expired');
+    if (after.state === 'answered' && leave) this.#saw('leave answered');
+    const open = this.#ledger.rows.run.get(after.run ?? '')?.state === 'open';
+    if (after.state === 'closed' && leave && open) this.#saw('leave given up');
+    if (after.state !== 'answered' || (after.kind !== 'question' && after.kind !== 'approval')) return;
+    const by = this.#ledger.rows.session.get(after.answer?.by ?? '')?.kind ?? 'person';
+    if (by !== 'terminal') this.#saw(`${after.kind} answered by ${by}`);
+  }
+}
