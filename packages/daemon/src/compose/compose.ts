@@ -39,7 +39,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const claims = stoppable(backend.dispatch);
   const workspaces = parts.workspaces?.(world);
   const engine: Engine = new Engine({
-    store: telling(backend.store, committed),
+    store: telling(backend.store, committed, parts.heard),
     dispatch: claims.dispatch,
     clock,
     random: systemRandom(),
@@ -63,12 +63,15 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
 }
 
 /** The store, which says after each commit how far the events reach. */
-function telling(store: Store, committed: (last: number) => void): Store {
+function telling(store: Store, committed: (last: number) => void, heard: Parts['heard']): Store {
   return {
     ...store,
     async commit(change) {
       const outcome = await store.commit(change);
-      if (outcome.committed) committed(outcome.lastEvent);
+      if (outcome.committed) {
+        committed(outcome.lastEvent);
+        heard?.(change);
+      }
       return outcome;
     },
   };

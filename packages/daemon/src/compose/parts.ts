@@ -1,4 +1,4 @@
-import type { Agents, AskedApproval, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
+import type { Agents, AskedApproval, Change, Clock, Exchange, Executors, Workspaces } from '@reveille/core';
 import type { Caller, Orchestrator, RunId, Session, SessionId, Task, TaskId } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
@@ -47,6 +47,8 @@ export interface Parts {
   readonly workspaces?: (world: World) => Workspaces;
   /** What is served beside the API: the place for `/mcp`. */
   readonly mounts?: (world: World) => readonly Mount[];
+  /** Of every change, when it is on disk. */
+  readonly heard?: (change: Change) => void;
   /** When the engine has gone on with everything: what is to be told then. */
   readonly started?: (world: World) => Promise<void>;
   /** After the engine has stopped. */

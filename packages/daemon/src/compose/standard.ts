@@ -11,6 +11,7 @@ import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
 import { openBackends } from './backends.ts';
 import { NavigationOnDemand } from './caller-navigation.ts';
+import { DesktopNotices } from './notices.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
@@ -34,10 +35,13 @@ export async function standardParts(from: From): Promise<Parts> {
   const upkeep = new Upkeep();
   const agents = new RepositoryAgents(trust);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
+  const { desktop } = config.notify;
+  const notices = new DesktopNotices({ desktop, env: process.env, platform: process.platform, log });
   const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
   return {
     agents: () => agents,
     workspaces: () => boundary.worktrees,
+    heard: (change) => notices.heard(change),
     executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents }),
     mounts(world) {
       const worlds = worldsIn(world);
@@ -57,6 +61,7 @@ export async function standardParts(from: From): Promise<Parts> {
       await upkeep.begin(world, boundary);
     },
     async close() {
+      notices.close();
       await upkeep.end();
       agents.close();
       await navigation?.[Symbol.asyncDispose]();
