@@ -53,7 +53,11 @@ function headline(message: Message, task: Task | null, end: RunEnd | null): stri
   }
 }
 
-const decide = ({ request }: Message): string => (request ? ` Decide about it with request ${request}.` : '');
+/** A failure waits for a word of whoever is told of it. */
+const decide = ({ request }: Message): string =>
+  request
+    ? ` Decide about it with request ${request}: retry, retry with another agent or model, or cancel.`
+    : '';
 
 function sender(message: Message): string {
   const { from } = message;
