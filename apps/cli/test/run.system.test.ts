@@ -89,7 +89,7 @@ test('[CLI1.91] with --yes nothing is asked; Ctrl-C leaves it, and attach comes 
 });
 
 test('[CLI1.92] what says nothing is refused before anything is started', async () => {
-  await using house = new House();
+  await using house = new House({ REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted' });
   const refused = async (...args: string[]) => {
     const { code, err } = await house.run(['run', ...args]);
     return { code, err };
@@ -99,6 +99,7 @@ test('[CLI1.92] what says nothing is refused before anything is started', async 
     code: 2,
     err: expect.stringContaining('usd=5'),
   });
+  expect(await refused('x')).toMatchObject({ code: 2, err: expect.stringContaining('has no model') });
   const unknown = await refused('x', '--backend', 'nobody');
   expect(unknown.code).not.toBe(0);
   expect(unknown.err).toContain('there is no backend "nobody"');
