@@ -1,6 +1,7 @@
 import { TASK_STATES, type Request } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { plain } from '../src/ansi.ts';
+import { Bell } from '../src/view/bell.ts';
 import { fit, harmless, width } from '../src/view/columns.ts';
 import { drawFrame } from '../src/view/frame.ts';
 import { pictureOf, type Picture, type Row } from '../src/view/picture.ts';
@@ -201,4 +202,11 @@ test('[CLI1.21] a watch hears nothing of other plans, and knows what its own ask
   expect(watch.stale).toBe(true);
   await watch.refresh();
   expect(watch).toMatchObject({ ended: true, stale: false, requests: [] });
+});
+
+test('[CLI1.94] the bell rings for what came while one watched, once', () => {
+  const bell = new Bell();
+  const [one, two] = [{ id: 'req_1' as const }, { id: 'req_2' as const }];
+  const rings = [[one], [one], [one, two], [two], []].map((requests) => bell.rings(requests));
+  expect(rings).toEqual([false, false, true, false, false]);
 });

@@ -48,7 +48,9 @@ export async function answerWith(
     if (!chosen && ONLY_CHOICES.has(request.kind)) throw notAChoice(request);
     await checkAnswer(tx, context, caller, request, text);
   }
-  const words = request.kind === 'plan' ? planAnswer(chosen, text) : text;
+  // However it was written, whoever asked gets the word it gave.
+  const plain = chosen?.rest === '' ? chosen.id : text;
+  const words = request.kind === 'plan' ? planAnswer(chosen, text) : plain;
   const by = { text: words, by: nameOf(caller), from: senderOf(caller) };
   const answered = await answerRequest(tx, context, request.id, by);
   await grant(tx, request, text);

@@ -21,9 +21,15 @@ export function envelope(
   const again = message.maybeSeen > 0 ? ' (given again: you may have seen it before)' : '';
   const head = `${headline(message, task, end)}${again}`;
   const fence = `reveille-data ${message.id}`;
-  const text = `${head}\n<${fence}>\n${defuse(about.body)}\n</${fence}>`;
+  const text = `${head}\n<${fence}>\n${defuse(about.body)}\n</${fence}>${decide(message)}`;
   return { message, task, end, text };
 }
+
+/** A failure waits for a word of whoever is told of it. */
+const decide = ({ kind, request }: Message): string =>
+  kind === 'end' && request
+    ? `\nDecide about it with request ${request}: retry, retry with another agent or model, or cancel.`
+    : '';
 
 /** A zero-width space before its name keeps the words readable and the tag dead. */
 const defuse = (body: string): string => body.replaceAll(/<(\s*\/?\s*)(?=reveille-)/gi, '<$1\u200B');
@@ -32,7 +38,7 @@ function headline(message: Message, task: Task | null, end: RunEnd | null): stri
   const who = sender(message);
   switch (message.kind) {
     case 'end':
-      return `${who} received the task ${quote(task?.prompt ?? '')}; it ended: ${end?.status ?? 'cancelled'}.${decide(message)} Its response:`;
+      return `${who} received the task ${quote(task?.prompt ?? '')}; it ended: ${end?.status ?? 'cancelled'}. Its response:`;
     case 'question':
       return `${who} asks you (answer with request ${message.request}):`;
     case 'approval_request':
@@ -60,8 +66,6 @@ function headline(message: Message, task: Task | null, end: RunEnd | null): stri
       return message.kind satisfies never;
   }
 }
-
-const decide = ({ request }: Message): string => (request ? ` Decide about it with request ${request}.` : '');
 
 function sender(message: Message): string {
   const { from } = message;

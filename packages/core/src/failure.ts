@@ -10,6 +10,9 @@ import type { Context } from './context.ts';
 import { openRequest } from './requests.ts';
 import type { Tx } from './tx.ts';
 
+/** Of these the person is told by an item of their own kind. */
+const OWN_ITEMS: ReadonlySet<string> = new Set(['escape', 'budget']);
+
 /**
  * A failure that nobody's own child can decide about waits for a decision (INB1): of a plan's task, or of one that a
  * person gave. Its owner is asked first if it has a model, and told by the end itself; the person is next. An agent's
@@ -22,8 +25,7 @@ export async function askAboutFailure(
   failed: { readonly run: Run | null; readonly end: RunEnd },
 ): Promise<Request['id'] | null> {
   const { run, end } = failed;
-  // Of an escape the person is told by an item of its own.
-  if (!run || end.status !== 'failed' || end.error?.class === 'escape') return null;
+  if (!run || end.status !== 'failed' || OWN_ITEMS.has(end.error?.class ?? '')) return null;
   const owner = await tx.need('session', task.owner);
   if (task.plan === null && owner.kind !== 'terminal') return null;
   const why = end.error ? `${end.error.class}: ${end.error.message}` : end.output;

@@ -108,7 +108,9 @@ describe('the table of what wakes it', () => {
     await world.worker('a').fails('auth');
     await quiet();
     expect(boss.turns).toHaveLength(2);
-    expect(boss.last.text).toMatch(/it ended: failed. Decide about it with request (req_\w+)\./);
+    expect(boss.last.text).toMatch(
+      /it ended: failed\. Its response:[\s\S]*Decide about it with request (req_\w+): retry/,
+    );
     expect(boss.last.text).toMatch(/- "b" task_\w+ @scripted:agent: blocked/);
     expect(boss.last.text).toMatch(
       /failure of "a": [^\n]* → retry \| retry with <[^>]*> \| cancel \| details/,

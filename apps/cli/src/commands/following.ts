@@ -2,6 +2,7 @@ import { formatAgentType, type Client, type TaskView } from '@reveille/protocol'
 import type { Call } from '../command/spec.ts';
 import { paintOf } from '../reach.ts';
 import { say } from '../say.ts';
+import { configHere } from '../trusted.ts';
 import { follow as followTarget, type Followed } from '../view/follow.ts';
 import { usedBy } from '../view/picture.ts';
 import type { Target } from '../view/watch.ts';
@@ -14,7 +15,7 @@ interface Following {
   readonly until?: (watch: Followed['watch']) => boolean;
 }
 
-export function follow(
+export async function follow(
   call: Call,
   client: Client,
   target: Target,
@@ -26,6 +27,7 @@ export function follow(
     client,
     target,
     json: options.json,
+    bell: io.out.isTTY === true && (await configHere(io, null)).config.notify.bell,
     ...(after === undefined ? {} : { after }),
     ...(until ? { until } : {}),
   });

@@ -2,6 +2,7 @@ import {
   ReveilleError,
   choiceIn,
   choicesOf,
+  isId,
   type Choice,
   type Client,
   type Request,
@@ -54,8 +55,11 @@ const answer = command({
   async run(call) {
     const [name = '', ...words] = call.args;
     const client = await reach(call);
-    const request = await findRequest(client, name, await viewpointOf(call));
     const text = await promptOf(call.io, words);
+    // By its whole id also one that waits for an agent, or for nobody any more: then it is said what became of it.
+    if (isId('req', name) && !(await client.inbox()).some(({ id }) => id === name))
+      return give(call, client, { id: name }, text);
+    const request = await findRequest(client, name, await viewpointOf(call));
     if (choiceIn(request, text)?.id === 'details') return showDetails(call, client, request);
     return give(call, client, request, text);
   },
@@ -128,7 +132,7 @@ function verdictWord({ id, kind, options }: Request, verb: keyof typeof VERDICTS
   return own ?? VERDICTS[verb].approval;
 }
 
-async function give(call: Call, client: Client, { id }: Request, text: string): Promise<void> {
+async function give(call: Call, client: Client, { id }: Pick<Request, 'id'>, text: string): Promise<void> {
   const request = await client.answer({ request: id, answer: text });
   print(call, { request }, () => [`Answered ${request.id}: ${text}`]);
 }

@@ -50,6 +50,7 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const repository = await repositoryIfAny(call);
     if (repository) await checkSettings(io, repository);
     const client = await reach(call);
+    if (options.backend === undefined) await checkModel(client);
     const { lastEvent } = await client.health();
     const task = await spawnHere(call, { client, repository, input });
     if (!options.json) io.out.write(`${task}\n`);
@@ -59,6 +60,18 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     return 0;
   },
 });
+
+/** Scripted agents have no model: a goal says nothing to them. Whoever has written a script for one names it. */
+async function checkModel(client: Client): Promise<void> {
+  const backends = await client.backends();
+  if (backends.find(({ isDefault }) => isDefault)?.name !== 'scripted') return;
+  const others = backends.map(({ name }) => name).filter((name) => name !== 'scripted');
+  const name =
+    others.length > 0
+      ? `name one of ${others.join(', ')} with --backend`
+      : 'reveille doctor says how to get one';
+  throw new UsageError(`The default backend has no model, and a goal needs one: ${name}.`, 'run');
+}
 
 interface RunOptions {
   readonly yes: boolean;

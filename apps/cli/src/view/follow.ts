@@ -4,6 +4,7 @@ import type { Client, ReveilleEvent } from '@reveille/protocol';
 import { paintFor, type Paint } from '../ansi.ts';
 import { Screen } from '../demo/screen.ts';
 import type { Io } from '../io.ts';
+import { Bell } from './bell.ts';
 import { drawFrame } from './frame.ts';
 import { drawEvent, drawWakeUp, line, timed } from './lines.ts';
 import { pictureOf } from './picture.ts';
@@ -16,6 +17,8 @@ export interface FollowOptions {
   readonly json: boolean;
   /** From this event on; from now on unless told. */
   readonly after?: number;
+  /** Whether a terminal rings when something comes to wait for the person. */
+  readonly bell?: boolean;
   /** Ends it early. */
   readonly until?: ((watch: Watch) => boolean) | undefined;
 }
@@ -125,18 +128,25 @@ function viewFor(options: FollowOptions, watch: Watch): View {
   const { io } = options;
   if (options.json) return jsonView(io);
   const live = io.out === process.stdout && process.stdout.isTTY && io.env['TERM'] !== 'dumb';
-  return live ? liveView(process.stdout, watch, paintFor(process.stdout, io.env)) : lineView(io, watch);
+  const paint = paintFor(process.stdout, io.env);
+  return live ? liveView(process.stdout, watch, { paint, bell: options.bell ?? false }) : lineView(io, watch);
 }
 
 const HINT = 'Ctrl-C leaves; the work goes on.';
 
-function liveView(out: WriteStream, watch: Watch, paint: Paint): View {
+function liveView(
+  out: WriteStream,
+  watch: Watch,
+  { paint, bell: sounds }: { readonly paint: Paint; readonly bell: boolean },
+): View {
   const screen = new Screen(out);
+  const bell = new Bell();
   return {
     everyMs: FRAME_MS,
     happened: () => undefined,
     show(last) {
       const now = Date.now();
+      if (bell.rings(watch.requests) && sounds) out.write('\u0007');
       screen.draw(drawFrame(pictureOf(watch, now), { ...screen.size, now, last, hint: HINT }, paint));
     },
     [Symbol.dispose]: () => screen.close(),

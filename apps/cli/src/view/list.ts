@@ -85,11 +85,17 @@ export function requestLines(
           .split('\n')
           .slice(0, 20)
           .map((line) => `  ${fit(line, columns - 2)}`)),
-    ...choicesOf({ kind, options }).map((choice) =>
-      paint('dim', `  ${fit(choiceLine(choice), columns - 2)}`),
-    ),
+    ...choiceLines({ kind, options }).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
     paint('dim', `  ${howToAnswer(kind, id)}`),
   ]);
+}
+
+/** What needs no more words than itself is on one line. */
+function choiceLines(request: Pick<Request, 'kind' | 'options'>): string[] {
+  const choices = choicesOf(request);
+  if (choices.length === 0) return [];
+  if (choices.every(({ id, label }) => id === label)) return [choices.map(({ id }) => id).join(' | ')];
+  return choices.map(choiceLine);
 }
 
 const choiceLine = ({ id, label, takes }: Choice): string =>

@@ -66,7 +66,8 @@ export function correspondence(
     async answer(input) {
       const { request, answer } = parseInput(AnswerInput, input);
       await host.alive(caller);
-      await knownFor(host, request);
+      // Only another agent has to be looked for.
+      if (/^\s*retry with/i.test(answer)) await knownFor(host, request);
       return decide(context, (tx) => answerAs(tx, host, caller, { request, text: answer }));
     },
     async reserve(id, amounts) {

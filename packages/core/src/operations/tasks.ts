@@ -84,7 +84,7 @@ export function taskOperations(
       act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
     async retryTask(id, input) {
       const by = parseInput(RetryInput, input ?? {});
-      await knownFor(host, id);
+      if (by.agent !== undefined) await knownFor(host, id);
       return act(id, (tx, task) => retryBy(tx, context, task, { caller, by }));
     },
     async reviewTask(input) {

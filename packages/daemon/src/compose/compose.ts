@@ -53,7 +53,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const executors = parts.executors(world);
   const defaultBackend = config.engine.defaultBackend ?? executors.usual ?? DEFAULTS.defaultBackend;
   const engine: Engine = new Engine({
-    store: telling(parts.store?.(backend.store) ?? backend.store, committed),
+    store: telling(parts.store?.(backend.store) ?? backend.store, committed, parts.heard),
     dispatch: claims.dispatch,
     clock,
     random: systemRandom(),
@@ -83,12 +83,15 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
 }
 
 /** The store, which says after each commit how far the events reach. */
-function telling(store: Store, committed: (last: number) => void): Store {
+function telling(store: Store, committed: (last: number) => void, heard: Parts['heard']): Store {
   return {
     ...store,
     async commit(change) {
       const outcome = await store.commit(change);
-      if (outcome.committed) committed(outcome.lastEvent);
+      if (outcome.committed) {
+        committed(outcome.lastEvent);
+        heard?.(change);
+      }
       return outcome;
     },
   };

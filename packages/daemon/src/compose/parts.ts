@@ -1,6 +1,7 @@
 import type {
   Agents,
   AskedApproval,
+  Change,
   Clock,
   Exchange,
   Executors,
@@ -63,6 +64,8 @@ export interface Parts {
   readonly workspaces?: (world: World) => Workspaces;
   /** What is served beside the API: the place for `/mcp`. */
   readonly mounts?: (world: World) => readonly Mount[];
+  /** Of every change, when it is on disk. */
+  readonly heard?: (change: Change) => void;
   /** When the engine has gone on with everything: what is to be told then. */
   readonly started?: (world: World) => Promise<void>;
   /** After the engine has stopped. */

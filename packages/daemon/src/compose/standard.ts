@@ -14,6 +14,7 @@ import { VERSION } from '../version.ts';
 import { openBackends } from './backends.ts';
 import { findEndpoint } from './endpoint.ts';
 import { NavigationOnDemand } from './caller-navigation.ts';
+import { DesktopNotices } from './notices.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
 import { RepositoryAgents } from './repository-agents.ts';
@@ -44,12 +45,15 @@ export async function standardParts(from: From): Promise<Parts> {
   const agents = new RepositoryAgents(trust, { home, policies, suggested });
   const endpoint = await findEndpoint(config, process.env);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
+  const { desktop } = config.notify;
+  const notices = new DesktopNotices({ desktop, env: process.env, platform: process.platform, log });
   const worldsIn = (world: World): CallerWorlds =>
     new CallerWorlds({ world, boundary, agents, navigation, tally });
   return {
     agents: () => agents,
     tally,
     workspaces: () => boundary.worktrees,
+    heard: (change) => notices.heard(change),
     executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home, endpoint }),
     mounts(world) {
       const worlds = worldsIn(world);
@@ -69,6 +73,7 @@ export async function standardParts(from: From): Promise<Parts> {
       await upkeep.begin(world, boundary);
     },
     async close() {
+      notices.close();
       await upkeep.end();
       agents.close();
       await navigation?.[Symbol.asyncDispose]();

@@ -220,6 +220,17 @@ export const Config = z.strictObject({
     },
     'How branches are merged at the end of a plan.',
   ),
+  notify: group(
+    {
+      desktop: choice(
+        ['auto', 'on', 'off'],
+        'auto',
+        'Notices of what waits for you, by notify-send or osascript; auto: where there is a desktop.',
+      ),
+      bell: switched(true, 'The terminal rings when something you watch comes to wait for you.'),
+    },
+    'How you are told of your inbox.',
+  ),
   logs: group(
     {
       level: choice(['debug', 'info', 'warn', 'error'], 'info', 'The least that is written.'),

@@ -81,6 +81,7 @@ test('[PLN6.81] a conflict names the task and the files, and the owner chooses: 
     const plan = await shop.plan(both);
     await shop.until(plan, asked);
     const [question] = await shop.person.inbox();
+    expect(question!.kind).toBe('conflict');
     expect(question!.text).toContain('conflicts with what is merged before it: src/a.txt');
     const answer = question!.options.find((option) =>
       option.includes(choice === 'resolve' ? 'resolved' : choice),
@@ -101,8 +102,8 @@ test('[PLN6.81] a conflict names the task and the files, and the owner chooses: 
       expect(shop.git('show', `${branch}:src/a.txt`)).toMatch(/^[AB]\ntwo\nthree$/);
       expect(shop.git('log', '--format=%an', branch)).toContain('@scripted:agent');
     }
-    for (const request of await shop.person.inbox())
-      await shop.person.answer({ request: request.id, answer: request.options[0] ?? 'ok' });
+    for (const { id: request, kind, options } of await shop.person.inbox())
+      await shop.person.answer({ request, answer: kind === 'failure' ? 'cancel' : (options[0] ?? 'ok') });
     await shop.until(plan);
   }
 });
