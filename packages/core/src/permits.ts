@@ -142,7 +142,8 @@ function use(tx: Tx, run: Run, digest: string): boolean {
  */
 export function verdictOf(text: string): 'approve' | 'deny' {
   const words = text.trim();
-  if (/^(?:approved?|allow(?:ed)?|yes|y|ok)[.!]?$/i.test(words)) return 'approve';
+  // After a colon there may be a reason.
+  if (/^(?:approved?|allow(?:ed)?|yes|y|ok)(?:[.!]?$|:\s)/i.test(words)) return 'approve';
   if (/^(?:den(?:y|ied)|reject(?:ed)?|refused?|no|n)\b/i.test(words)) return 'deny';
   throw new ReveilleError(
     'invalid_input',

@@ -103,7 +103,7 @@ test('[INB2.14] only a plain yes or no counts, and a request is answered once', 
   const [request] = await world.person.inbox();
   for (const answer of ['approve? no way', 'ok but only to staging', 'maybe', ''])
     await refused(world.person.answer({ request: request!.id, answer }), 'invalid_input');
-  await world.person.answer({ request: request!.id, answer: 'Approve.' });
+  await world.person.answer({ request: request!.id, answer: 'Approve: it is a test' });
   await refused(world.person.answer({ request: request!.id, answer: 'deny' }), 'already_answered');
   expect(await asked).toEqual({ allowed: true });
 });

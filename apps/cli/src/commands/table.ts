@@ -2,6 +2,7 @@ import { command, type Command } from '../command/spec.ts';
 import { actCommands } from './acts.ts';
 import { agentCommands } from './agent.ts';
 import { attach } from './attach.ts';
+import { budget } from './budget.ts';
 import { completionOf } from './completion.ts';
 import { config } from './config.ts';
 import { daemonCommands } from './daemon.ts';
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   logs,
   send,
   ...actCommands,
+  budget,
   stop,
   ...inboxCommands,
   ...workCommands,
