@@ -169,6 +169,20 @@ test('[INB2.16] an agent is asked only about what it could do itself, and can al
   expect(await asked[1]).toMatchObject({ allowed: false });
 });
 
+test('[INB2.16] a chat is told that its worker waits for the person, once', async () => {
+  await using world = await start(saying([ASKS]));
+  const chat = await world.chat();
+  await chat.spawns('child');
+  const asked = permit(world, 'child', push());
+  await quiet();
+  const [request] = await world.person.inbox();
+  expect(await chat.mail('info')).toMatchObject([{ text: expect.stringContaining(request!.id) }]);
+  await refused(chat.orch.answer({ request: request!.id, answer: 'approve' }), 'not_allowed');
+  await world.person.answer({ request: request!.id, answer: 'approve' });
+  expect(await asked).toEqual({ allowed: true });
+  await world.worker('child').reports();
+});
+
 test('[INB2.16] one that does not answer passes it on to the person', async () => {
   await using world = await start(saying([], { tester: [ASKS] }));
   await world.plan({ parent: { agent: 'coder' } });

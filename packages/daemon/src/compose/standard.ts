@@ -33,7 +33,7 @@ export async function standardParts(from: From): Promise<Parts> {
   const trust = new Trust({ folder: join(place.home, 'trust') });
   const boundary = await openBoundary(from, trust);
   const upkeep = new Upkeep();
-  const policies = new RepositoryPolicies({ config, configIn: from.configIn, trust, log });
+  const policies = new RepositoryPolicies({ config, configIn: from.configIn, log });
   const agents = new RepositoryAgents(trust, homedir(), policies);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   const worldsIn = (world: World): CallerWorlds => new CallerWorlds({ world, boundary, agents, navigation });
