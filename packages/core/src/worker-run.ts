@@ -333,7 +333,7 @@ export class WorkerRun implements Taker {
     const left = { error, lastWords: this.line.vitals.lastWords };
     const act = (tx: Tx, run: Run, task: Task): Promise<void> => fault(tx, this.#context, task, run, left);
     // Past a limit nothing it says counts any more, however long it takes to stop it.
-    if (isLimit(error.class)) return void (await this.#decideHeld(act), await this.#leave());
+    if (isLimit(error.class)) return this.#decideHeld(act).then(() => this.#leave());
     await this.line.stop(error.message);
     return this.#endHeld(act);
   }
