@@ -129,6 +129,7 @@ function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delt
     after.kind === 'review' ||
     after.kind === 'idle' ||
     after.kind === 'escape' ||
+    after.kind === 'budget' ||
     (after.state !== 'answered' && after.state !== 'expired')
   )
     return;

@@ -1,10 +1,10 @@
 import {
+  BudgetLimits,
   ReveilleError,
   isId,
   isReveilleError,
   type Amounts,
   type Budget,
-  type BudgetLimits,
   type Caller,
   type PlanId,
   type Request,
@@ -49,23 +49,42 @@ export async function reserveFor(
   return shortWords(short);
 }
 
-/** `raise` doubles the limit that was reached. */
+/** `raise` doubles the limit that was reached; `raise tokens=200000` says to what. */
 export async function answerBudget(
   tx: Tx,
   context: Context,
   { run: id }: Request,
   text: string,
 ): Promise<void> {
-  if (!/^raise\b/i.test(text.trim())) return;
+  const [, words] = /^raise\b[\s:,]*(.*)$/is.exec(text.trim()) ?? [];
+  if (words === undefined) return;
   const { short } = id === null ? {} : await tx.need('run', id);
   if (!short || short.key === 'unpriced')
     throw new ReveilleError(
       'invalid_input',
-      'No limit of this budget can be raised to go on; answer "leave".',
+      'No limit of this budget can be raised to go on; answer "stop".',
     );
   const node = await tx.need('budget', short.node);
   const now = node.limits[short.key] ?? short.limit;
-  await setLimits(tx, context, node, { [short.key]: Math.max(now, short.limit) * 2 });
+  const doubled = { [short.key]: Math.max(now, short.limit) * 2 };
+  await setLimits(tx, context, node, words === '' ? doubled : limitsIn(words));
+}
+
+function limitsIn(words: string): BudgetLimits {
+  const pairs = words
+    .split(/[\s,]+/)
+    .filter((word) => word !== '')
+    .map((word) => word.split('=', 2));
+  const parsed = BudgetLimits.strict().safeParse(
+    Object.fromEntries(
+      pairs.map(([key = '', value = '']) => [key, value === '' ? Number.NaN : Number(value)]),
+    ),
+  );
+  if (parsed.success) return parsed.data;
+  throw new ReveilleError(
+    'invalid_input',
+    `"${words.slice(0, 80)}" is no budget: write nothing after "raise", or tokens=200000 usd=5.`,
+  );
 }
 
 /** Raises, or lowers, what a plan or a task may use. What had stopped because of it goes on. */

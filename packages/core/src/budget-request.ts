@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import { openRequest } from './requests.ts';
 import type { Tx } from './tx.ts';
 
-const BUDGET_CHOICES = ['raise', 'leave'] as const;
+const BUDGET_CHOICES = ['raise', 'stop'] as const;
 
 /** A run ended because its budget is used up: the person can raise it, and it goes on where it was (LIM1). */
 export async function askToRaise(tx: Tx, context: Context, task: Task, run: Run): Promise<void> {
@@ -15,7 +15,7 @@ export async function askToRaise(tx: Tx, context: Context, task: Task, run: Run)
     kind: 'budget',
     run,
     text: `${formatAgentType(task.agent)} stopped at "${task.name}" (${task.id}): ${why}. What it had done is kept. ${raise}Any other limit: reveille budget ${short?.node ?? task.id}.`,
-    options: raise === '' ? ['leave'] : BUDGET_CHOICES,
+    options: raise === '' ? ['stop'] : BUDGET_CHOICES,
     toPerson: true,
     key: `budget:${run.id}`,
   });

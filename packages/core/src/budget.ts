@@ -44,11 +44,21 @@ function exceeded(node: Budget, more: Partial<Amounts>): Short | null {
   return null;
 }
 
-/** Draws on a node and everything above it, or on none of them. */
+/** The first limit that has been overrun, or null. */
+function overrun(node: Budget): Short | null {
+  for (const key of KEYS) {
+    const limit = node.limits[key];
+    const total = node.used[key];
+    if (limit !== undefined && total > limit) return { node: node.id, key, total, limit, over: true };
+  }
+  return null;
+}
+
+/** Draws on a node and everything above it, or on none of them. Who is past a limit begins nothing more. */
 export async function draw(tx: Tx, id: string | null, amounts: Partial<Amounts>): Promise<Short | null> {
   const nodes = await budgetChain(tx, id);
   for (const node of nodes) {
-    const short = exceeded(node, amounts);
+    const short = overrun(node) ?? exceeded(node, amounts);
     if (short) return short;
   }
   for (const node of nodes) tx.put('budget', { ...node, used: plus(node.used, amounts) });
@@ -93,12 +103,9 @@ export async function spend(
     const { [key]: _released, ...reserved } = node.reserved;
     const used = plus(node.used, { tokens, usd: usd ?? 0 });
     const unpriced = usd === null ? { unpriced: withUnpriced(node.unpriced, tokens) } : {};
-    tx.put('budget', { ...node, used, reserved, ...unpriced });
-    for (const name of KEYS) {
-      const limit = node.limits[name];
-      if (limit !== undefined && used[name] > limit)
-        short ??= { node: node.id, key: name, total: used[name], limit, over: true };
-    }
+    const next: Budget = { ...node, used, reserved, ...unpriced };
+    tx.put('budget', next);
+    short ??= overrun(next);
   }
   return short;
 }

@@ -342,11 +342,12 @@ export const isLimit = (errorClass: ErrorClass): boolean => errorClass === 'limi
 export async function letGo(
   tx: Tx,
   context: Context,
-  id: RunId,
+  gone: Pick<Run, 'id' | 'identity'>,
   usage: Parameters<typeof spendUsage>[3]['usage'] = [],
 ): Promise<void> {
-  const run = await tx.need('run', id);
-  if (run.state === 'open' || run.identity === null) return;
+  const run = await tx.need('run', gone.id);
+  // Somebody else may have gone on with the run, and ended it: then that one's agent is on record, and may live.
+  if (run.state === 'open' || run.identity !== gone.identity) return;
   const task = await tx.need('task', run.task);
   await spendUsage(tx, context, { task, run: { ...run, host: null, identity: null } }, { usage });
   if (task.state === 'ready') offerTask(tx, task, { release: true });

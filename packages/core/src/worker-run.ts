@@ -384,8 +384,8 @@ export class WorkerRun implements Taker {
     await this.line.stop('the run has ended');
     await this.#checkout.leave(this.#held);
     if (this.#phase !== 'leaving') return;
-    const { id, identity } = this.#held ?? {};
-    if (id && identity) await decide(this.#context, (tx) => letGo(tx, this.#context, id, this.line.usage));
+    const mine = this.#held;
+    if (mine?.identity) await decide(this.#context, (tx) => letGo(tx, this.#context, mine, this.line.usage));
     this.#finish();
   }
 
