@@ -49,41 +49,35 @@ export async function reserveFor(
   return shortWords(short);
 }
 
-/** `raise` doubles the limit that was reached; `raise tokens=200000` says to what. */
-export async function answerBudget(
+/** Raises the limit that was reached: to what is said (`tokens=200000 usd=5`), or to twice as much. */
+export async function raiseAsTold(
   tx: Tx,
   context: Context,
   { run: id }: Request,
-  text: string,
+  words: string,
 ): Promise<void> {
-  const [, words] = /^raise\b[\s:,]*(.*)$/is.exec(text.trim()) ?? [];
-  if (words === undefined) return;
   const { short } = id === null ? {} : await tx.need('run', id);
   if (!short || short.key === 'unpriced')
     throw new ReveilleError(
       'invalid_input',
-      'No limit of this budget can be raised to go on; answer "stop".',
+      'No limit of this budget can be raised to go on; answer "leave".',
     );
   const node = await tx.need('budget', short.node);
   const now = node.limits[short.key] ?? short.limit;
-  const doubled = { [short.key]: Math.max(now, short.limit) * 2 };
-  await setLimits(tx, context, node, words === '' ? doubled : limitsIn(words));
+  const twice = { [short.key]: Math.max(now, short.limit) * 2 };
+  await setLimits(tx, context, node, words.trim() === '' ? twice : limitsIn(words));
 }
 
 function limitsIn(words: string): BudgetLimits {
-  const pairs = words
-    .split(/[\s,]+/)
-    .filter((word) => word !== '')
-    .map((word) => word.split('=', 2));
-  const parsed = BudgetLimits.strict().safeParse(
-    Object.fromEntries(
-      pairs.map(([key = '', value = '']) => [key, value === '' ? Number.NaN : Number(value)]),
-    ),
-  );
+  const pairs = words.split(/[\s,]+/).flatMap((word) => {
+    const [key = '', value = ''] = word.split('=');
+    return word === '' ? [] : [[key, Number(value)] as const];
+  });
+  const parsed = BudgetLimits.strict().safeParse(Object.fromEntries(pairs));
   if (parsed.success) return parsed.data;
   throw new ReveilleError(
     'invalid_input',
-    `"${words.slice(0, 80)}" is no budget: write nothing after "raise", or tokens=200000 usd=5.`,
+    `"${words.slice(0, 80)}" is no budget: write nothing, or tokens=200000 usd=5.`,
   );
 }
 

@@ -15,7 +15,7 @@ export async function askToRaise(tx: Tx, context: Context, task: Task, run: Run)
     kind: 'budget',
     run,
     text: `${formatAgentType(task.agent)} stopped at "${task.name}" (${task.id}): ${why}. What it had done is kept. ${raise}Any other limit: reveille budget ${short?.node ?? task.id}.`,
-    options: raise === '' ? ['stop'] : BUDGET_CHOICES,
+    options: raise === '' ? ['leave'] : BUDGET_CHOICES,
     toPerson: true,
     key: `budget:${run.id}`,
   });

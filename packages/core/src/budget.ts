@@ -48,8 +48,8 @@ function exceeded(node: Budget, more: Partial<Amounts>): Short | null {
 function overrun(node: Budget): Short | null {
   for (const key of KEYS) {
     const limit = node.limits[key];
-    const total = node.used[key];
-    if (limit !== undefined && total > limit) return { node: node.id, key, total, limit, over: true };
+    const used = node.used[key];
+    if (limit !== undefined && used > limit) return { node: node.id, key, total: used, limit, over: true };
   }
   return null;
 }
@@ -103,7 +103,7 @@ export async function spend(
     const { [key]: _released, ...reserved } = node.reserved;
     const used = plus(node.used, { tokens, usd: usd ?? 0 });
     const unpriced = usd === null ? { unpriced: withUnpriced(node.unpriced, tokens) } : {};
-    const next: Budget = { ...node, used, reserved, ...unpriced };
+    const next = { ...node, used, reserved, ...unpriced };
     tx.put('budget', next);
     short ??= overrun(next);
   }

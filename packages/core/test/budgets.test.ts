@@ -221,7 +221,7 @@ describe('what nobody knows the price of', () => {
     await world.worker('c').uses('1', 10, null);
     expect(await world.state('c')).toBe('running');
     const [request] = await asked(world);
-    expect(request!.options).toEqual(['stop']);
+    expect(request!.options).toEqual(['leave']);
     await refused(world.person.answer({ request: request!.id, answer: 'raise' }), 'invalid_input');
   });
 });

@@ -15,7 +15,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { checkCaller, checkMayAct, checkMayMessage, nameOf, senderOf } from '../authority.ts';
-import { answerBudget, reserveFor } from '../budget-acts.ts';
+import { raiseAsTold, reserveFor } from '../budget-acts.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
@@ -127,7 +127,9 @@ async function answerAs(
   if (request.state === 'open') await checkAnswer(tx, context, caller, request, answer.text);
   const answered = await answerRequest(tx, context, request.id, { text: answer.text, by, from });
   await grant(tx, request, answer.text);
-  if (request.kind === 'budget') await answerBudget(tx, context, request, answer.text);
+  const [, words] =
+    request.kind === 'budget' ? (/^raise\b[\s:,]*(.*)$/is.exec(answer.text.trim()) ?? []) : [];
+  if (words !== undefined) await raiseAsTold(tx, context, request, words);
   if (request.kind === 'review') await review(tx, context, verdictOf(task, answer.text), from);
   if (request.kind !== 'idle') return answered;
   const current = await tx.need('task', task.id);
