@@ -43,7 +43,7 @@ const WORDS: Readonly<Record<string, string>> = {
   idle: 'mark complete',
   failure: 'cancel',
   escape: 'seen',
-  budget: 'leave',
+  budget: 'stop',
 };
 /** A look, and one that says nothing without more words. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(['details', 'retry with']);

@@ -7,7 +7,7 @@ const VERBS =
   `init, demo, run, plan validate, plan run, plan status, plan pause, plan resume, plan cancel, spawn, send, status,
   logs, attach, inbox, answer, approve, deny, retry, cancel, pause, resume, swap, diff, open, pull, discard, restore,
   integrate, agent list, agent show, agent new, doctor, config, dashboard, mcp, hook, daemon start, daemon stop, daemon status, stop,
-  completion`
+  completion, budget`
     .split(',')
     .map((verb) => verb.trim());
 

@@ -60,7 +60,7 @@ export async function raiseAsTold(
   if (!short || short.key === 'unpriced')
     throw new ReveilleError(
       'invalid_input',
-      'No limit of this budget can be raised to go on; answer "leave".',
+      'No limit of this budget can be raised to go on; answer "stop".',
     );
   const node = await tx.need('budget', short.node);
   const now = node.limits[short.key] ?? short.limit;

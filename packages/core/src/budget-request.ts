@@ -13,7 +13,7 @@ export async function askToRaise(tx: Tx, context: Context, task: Task, run: Run)
     kind: 'budget',
     run,
     text: `${formatAgentType(task.agent)} stopped at "${task.name}" (${task.id}): ${why}. What it had done is kept. ${raise}Any other limit: reveille budget ${short?.node ?? task.id}.`,
-    options: raise === '' ? ['leave'] : optionsOf('budget'),
+    options: raise === '' ? ['stop'] : optionsOf('budget'),
     toPerson: true,
     key: `budget:${run.id}`,
   });

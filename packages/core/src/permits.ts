@@ -12,6 +12,7 @@ import {
 import { askFor, waitForAnswer, type Asking } from './approval.ts';
 import { checkCaller, sessionOf } from './authority.ts';
 import { decide } from './decide.ts';
+import { enqueue } from './mailbox.ts';
 import { judgeTask, mayAllow } from './policy-chain.ts';
 import type { Judged } from './policy.ts';
 import type { Tx } from './tx.ts';
@@ -107,8 +108,24 @@ export class Permits {
       key: `permit:${run.id}:${action.digest}`,
       action,
     });
+    await tellChat(tx, context, task, request);
     return { request };
   }
+}
+
+/** A person who sits in a chat should not have to wonder why nothing happens. An agent's turn is not spent on it. */
+async function tellChat(tx: Tx, context: Context, task: Task, id: RequestId): Promise<void> {
+  const owner = await tx.need('session', task.owner);
+  const request = await tx.need('request', id);
+  if (owner.kind !== 'chat' || request.with === owner.id) return;
+  await enqueue(tx, context, {
+    to: owner.id,
+    key: `waits:${id}`,
+    kind: 'info',
+    from: { kind: 'harness' },
+    task: task.id,
+    text: `"${task.name}" waits for the person to agree: reveille inbox ${id}. There is nothing for you to answer.\n${request.text}`,
+  });
 }
 
 const WAITS =
@@ -142,7 +159,8 @@ function use(tx: Tx, run: Run, digest: string): boolean {
  */
 export function verdictOf(text: string): 'approve' | 'deny' {
   const words = text.trim();
-  if (/^(?:approved?|allow(?:ed)?|yes|y|ok)[.!]?$/i.test(words)) return 'approve';
+  // After a colon there may be a reason.
+  if (/^(?:approved?|allow(?:ed)?|yes|y|ok)(?:[.!]?$|:\s)/i.test(words)) return 'approve';
   if (/^(?:den(?:y|ied)|reject(?:ed)?|refused?|no|n)\b/i.test(words)) return 'deny';
   throw new ReveilleError(
     'invalid_input',

@@ -354,7 +354,7 @@ export const isLimit = (errorClass: ErrorClass): boolean => errorClass === 'limi
 export async function letGo(
   tx: Tx,
   context: Context,
-  gone: { readonly id: RunId; readonly identity: string },
+  gone: Pick<Run, 'id' | 'identity'>,
   usage: Parameters<typeof spendUsage>[3]['usage'] = [],
 ): Promise<void> {
   const run = await tx.need('run', gone.id);

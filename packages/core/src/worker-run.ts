@@ -333,7 +333,7 @@ export class WorkerRun implements Taker {
     const left = { error, lastWords: this.line.vitals.lastWords };
     const act = (tx: Tx, run: Run, task: Task): Promise<void> => fault(tx, this.#context, task, run, left);
     // Past a limit nothing it says counts any more, however long it takes to stop it.
-    if (isLimit(error.class)) return void (await this.#decideHeld(act), await this.#leave());
+    if (isLimit(error.class)) return this.#decideHeld(act).then(() => this.#leave());
     await this.line.stop(error.message);
     return this.#endHeld(act);
   }
@@ -384,9 +384,8 @@ export class WorkerRun implements Taker {
     await this.line.stop('the run has ended');
     await this.#checkout.leave(this.#held);
     if (this.#phase !== 'leaving') return;
-    const { id, identity } = this.#held ?? {};
-    const gone = id && identity ? { id, identity } : null;
-    if (gone) await decide(this.#context, (tx) => letGo(tx, this.#context, gone, this.line.usage));
+    const mine = this.#held;
+    if (mine?.identity) await decide(this.#context, (tx) => letGo(tx, this.#context, mine, this.line.usage));
     this.#finish();
   }
 

@@ -27,7 +27,7 @@ describe('used up', () => {
     expect(await world.mail(plan.owner, 'end')).toHaveLength(1);
     expect(await world.state('b')).toBe('blocked');
     const [request] = await asked(world);
-    expect(request).toMatchObject({ kind: 'budget', with: null, options: ['raise', 'leave'] });
+    expect(request).toMatchObject({ kind: 'budget', with: null, options: ['raise', 'stop'] });
     expect(request!.text).toContain('130 of 100 used, 30 over');
     await world.person.answer({ request: request!.id, answer: 'raise' });
     await quiet();
@@ -50,7 +50,7 @@ describe('used up', () => {
     await world.worker('a').ends('I rest');
     const [request] = await asked(world);
     expect(request!.text).toContain('turns');
-    await world.person.answer({ request: request!.id, answer: 'leave' });
+    await world.person.answer({ request: request!.id, answer: 'stop' });
     await refused(world.person.answer({ request: request!.id, answer: 'raise' }), 'already_answered');
     expect(await world.state('a')).toBe('failed');
   });
@@ -64,8 +64,12 @@ describe('used up', () => {
     await world.worker('a').uses('2', 1);
     expect(await world.states('a', 'b')).toEqual(['failed', 'failed']);
     expect(await asked(world)).toHaveLength(2);
-    await world.person.raiseBudget(plan.id, { tokens: 1_000 });
+    const [request] = await asked(world);
+    for (const wrong of ['raise tokens=5', 'raise tokens=many', 'raise tokns=500', 'raise usd=-1'])
+      await refused(world.person.answer({ request: request!.id, answer: wrong }), 'invalid_input');
+    await world.person.answer({ request: request!.id, answer: 'raise tokens=1000' });
     await quiet();
+    expect((await node(world, plan.id)).limits.tokens).toBe(1_000);
     expect(await world.states('a', 'b')).toEqual(['running', 'running']);
     expect(await asked(world)).toEqual([]);
     for (const name of ['a', 'b']) await world.worker(name).reports();
@@ -217,7 +221,7 @@ describe('what nobody knows the price of', () => {
     await world.worker('c').uses('1', 10, null);
     expect(await world.state('c')).toBe('running');
     const [request] = await asked(world);
-    expect(request!.options).toEqual(['leave']);
+    expect(request!.options).toEqual(['stop']);
     await refused(world.person.answer({ request: request!.id, answer: 'raise' }), 'invalid_input');
   });
 });

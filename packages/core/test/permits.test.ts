@@ -103,7 +103,7 @@ test('[INB2.14] only a plain yes or no counts, and a request is answered once', 
   const [request] = await world.person.inbox();
   for (const answer of ['approve? no way', 'ok but only to staging', 'maybe', ''])
     await refused(world.person.answer({ request: request!.id, answer }), 'invalid_input');
-  await world.person.answer({ request: request!.id, answer: 'Approve.' });
+  await world.person.answer({ request: request!.id, answer: 'Approve: it is a test' });
   await refused(world.person.answer({ request: request!.id, answer: 'deny' }), 'already_answered');
   expect(await asked).toEqual({ allowed: true });
 });
@@ -167,6 +167,20 @@ test('[INB2.16] an agent is asked only about what it could do itself, and can al
   expect(await asked[0]).toEqual({ allowed: true });
   await strict.orch.answer({ request: request!.id, answer: 'deny' });
   expect(await asked[1]).toMatchObject({ allowed: false });
+});
+
+test('[INB2.16] a chat is told that its worker waits for the person, once', async () => {
+  await using world = await start(saying([ASKS]));
+  const chat = await world.chat();
+  await chat.spawns('child');
+  const asked = permit(world, 'child', push());
+  await quiet();
+  const [request] = await world.person.inbox();
+  expect(await chat.mail('info')).toMatchObject([{ text: expect.stringContaining(request!.id) }]);
+  await refused(chat.orch.answer({ request: request!.id, answer: 'approve' }), 'not_allowed');
+  await world.person.answer({ request: request!.id, answer: 'approve' });
+  expect(await asked).toEqual({ allowed: true });
+  await world.worker('child').reports();
 });
 
 test('[INB2.16] one that does not answer passes it on to the person', async () => {

@@ -76,6 +76,29 @@ test('[DMN3.1] a value is written in a variable or a flag as in a file, and a na
   expect(config.worktrees.setup).toEqual({ command: 'npm ci', lockFiles: [], movable: false });
 });
 
+test('[DMN3.2] rules that contradict each other and prices that cannot be are said with their place', () => {
+  const lines = [
+    'approvals:',
+    '  rules:',
+    '    - { command: make, verdict: ask }',
+    '    - { command: make, verdict: auto }',
+    'prices:',
+    '  some-model: { input: -1, output: 2 }',
+    '  other: { input: 1, output: 1e9 }',
+    '  half: { input: 1 }',
+    'engine: { budgets: { unpriced: perhaps } }',
+  ];
+  writeFileSync(userFile, lines.join('\n'));
+  const found = problemsOf({ userFile }).map(({ at, line }) => `${at} ${line}`);
+  expect(found).toEqual([
+    'engine.budgets.unpriced 9',
+    'approvals.rules.1 4',
+    'prices.some-model.input 6',
+    'prices.other.output 7',
+    'prices.half.output 8',
+  ]);
+});
+
 test('[DMN3.2] every problem of every source at once, each with its place', () => {
   writeFileSync(
     userFile,

@@ -44,7 +44,7 @@ const CHOICES: Table = {
   ],
   budget: [
     { id: 'raise', label: 'Raise it and go on', takes: 'nothing (twice as much), or tokens=N usd=N …' },
-    { id: 'leave', label: 'Leave it, with what there is' },
+    { id: 'stop', label: 'Stop here, with what there is' },
   ],
   approval: [
     { id: 'approve', label: 'Allow it, this once' },

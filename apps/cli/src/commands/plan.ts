@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { AgentDefinition, AgentEntry } from '@reveille/agents';
 import { isReveilleError, type Client, type PlanProblem, type PlanView } from '@reveille/protocol';
 import { agentsOf, backendsHere } from '../agents.ts';
+import { parseBudget } from '../budget-words.ts';
 import { command, type Call } from '../command/spec.ts';
 import { findPlan, viewpointOf } from '../find.ts';
 import type { Io } from '../io.ts';
@@ -82,17 +83,24 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
       value: 'NAME=TEXT',
       means: 'what an input of the plan is; may be given several times',
     },
+    budget: {
+      type: 'string',
+      value: 'tokens=500k,usd=2',
+      means: 'what all of it may use, in place of what the file says',
+    },
     detach: { type: 'boolean', short: 'd', means: 'start it and return at once' },
   },
   json: 'every event as a line, and last the plan as one line: { plan, tasks }. With --detach the last line alone.',
   async run(call) {
     const [file = ''] = call.args;
     const repository = await repositoryOf(call);
+    const { budget: limits } = call.options;
+    const budget = limits === undefined ? {} : { budget: parseBudget(limits, call.command) };
     const checked = await readPlan(call.io, file, repository, inputsOf(call.options.input));
     await checkSettings(call.io, repository);
     const client = await reach(call);
     const { lastEvent } = await client.health();
-    const { plan } = await save(client, checked, repository);
+    const { plan } = await save(client, { ...checked, plan: { ...checked.plan, ...budget } }, repository);
     if (!call.options.json) say(call.io.out, `${plan.id}  ${plan.name}`);
     if (!call.options.detach)
       return outcome(call, await follow(call, client, { plan: plan.id }, { after: lastEvent }), client);

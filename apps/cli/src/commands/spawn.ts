@@ -9,6 +9,7 @@ import {
   type TaskId,
 } from '@reveille/protocol';
 import { agentsOf } from '../agents.ts';
+import { parseBudget } from '../budget-words.ts';
 import { command, type Call } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { reach } from '../reach.ts';
@@ -35,6 +36,7 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
     model: { type: 'string', value: 'NAME', means: 'the model, in the words of the backend' },
     file: { type: 'list', value: 'PATH', means: 'a file it is about; may be given several times' },
     expect: { type: 'string', value: 'TEXT', means: 'what its report should hold' },
+    budget: { type: 'string', value: 'tokens=500k,usd=2', means: 'what it and all below it may use' },
     detach: { type: 'boolean', short: 'd', means: 'start it and return at once' },
   },
   json: 'every event as a line, and last the task as one line: { task, run, worker, end }. With --detach the last line alone.',
@@ -101,10 +103,12 @@ interface SpawnOptions {
   readonly name: string | undefined;
   readonly model: string | undefined;
   readonly expect: string | undefined;
+  readonly budget: string | undefined;
   readonly file: readonly string[];
 }
 
-function spawnInput(prompt: string, { agent, name, model, expect, file }: SpawnOptions): SpawnInput {
+function spawnInput(prompt: string, options: SpawnOptions): SpawnInput {
+  const { agent, name, model, expect, file, budget } = options;
   return {
     prompt,
     targetFiles: [...file],
@@ -112,6 +116,7 @@ function spawnInput(prompt: string, { agent, name, model, expect, file }: SpawnO
     ...(name === undefined ? {} : { name }),
     ...(model === undefined ? {} : { model }),
     ...(expect === undefined ? {} : { expectedOutput: expect }),
+    ...(budget === undefined ? {} : { budget: parseBudget(budget, 'spawn') }),
   };
 }
 

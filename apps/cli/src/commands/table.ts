@@ -2,6 +2,7 @@ import { command, type Command } from '../command/spec.ts';
 import { actCommands, swap } from './acts.ts';
 import { agentCommands } from './agent.ts';
 import { attach } from './attach.ts';
+import { budget } from './budget.ts';
 import { completionOf } from './completion.ts';
 import { config } from './config.ts';
 import { daemonCommands } from './daemon.ts';
@@ -57,6 +58,7 @@ export const COMMANDS: readonly Command[] = [
   send,
   ...actCommands,
   swap,
+  budget,
   stop,
   ...inboxCommands,
   ...workCommands,

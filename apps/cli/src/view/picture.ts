@@ -53,11 +53,15 @@ export function pictureOf(watch: Watch, now: number): Picture {
 }
 
 export const usedBy = (views: readonly TaskView[]): Used =>
-  views.reduce(
-    (sum, { run }) => ({
-      tokens: sum.tokens + (run?.used.tokens ?? 0),
-      usd: sum.usd + (run?.used.usd ?? 0),
-    }),
+  views.reduce<Used>(
+    (sum, { run }) => {
+      const unpriced = (sum.unpriced?.tokens ?? 0) + (run?.used.unpriced?.tokens ?? 0);
+      return {
+        tokens: sum.tokens + (run?.used.tokens ?? 0),
+        usd: sum.usd + (run?.used.usd ?? 0),
+        ...(unpriced > 0 ? { unpriced: { tokens: unpriced } } : {}),
+      };
+    },
     { tokens: 0, usd: 0 },
   );
 

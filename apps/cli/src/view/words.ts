@@ -43,13 +43,16 @@ const two = (value: number): string => String(value).padStart(2, '0');
 export interface Used {
   readonly tokens: number;
   readonly usd: number;
+  /** What of it nobody knows the price of. */
+  readonly unpriced?: { readonly tokens: number } | undefined;
 }
 
 /** What was used, as far as backends said so; empty if none did. */
-export function cost({ tokens, usd }: Used): string {
+export function cost({ tokens, usd, unpriced }: Used): string {
+  const unknown = unpriced && unpriced.tokens > 0 ? ` (${short(unpriced.tokens)} of unknown price)` : '';
   const parts = [
     ...(usd > 0 ? [`$${usd < 100 ? usd.toFixed(2) : Math.round(usd)}`] : []),
-    ...(tokens > 0 ? [`${short(tokens)} tokens`] : []),
+    ...(tokens > 0 ? [`${short(tokens)} tokens${unknown}`] : []),
   ];
   return parts.join(', ');
 }

@@ -3,7 +3,6 @@ import {
   RetryInput,
   ReveilleError,
   ReviewInput,
-  isId,
   isTerminal,
   parseInput,
   type Caller,

@@ -59,7 +59,7 @@ export class CallerWorlds {
       workspace,
       navigation: task && workspace ? this.#navigationOf(task, { readOnly, files: workspace.files }) : null,
       ...(caller.kind === 'worker'
-        ? { tally: this.#tallyOf(caller.run), permit: await this.#permitOf(caller, task) }
+        ? { tally: this.#tallyOf(caller.run), permit: this.#permitOf(caller, task) }
         : {}),
       agents: {
         list: () =>
@@ -90,12 +90,13 @@ export class CallerWorlds {
     return { task, repository: session?.repository ?? null };
   }
 
-  /** Where it would happen: the checkout as it is now, if there is one yet. */
-  async #permitOf(caller: Extract<Caller, { kind: 'worker' }>, task: Task | null) {
+  /** Where it would happen: the checkout as it is then, if there is one. */
+  #permitOf(caller: Extract<Caller, { kind: 'worker' }>, task: Task | null) {
     const { world, boundary } = this.#rooms;
-    const checkout = task?.repository ? await boundary.checkoutOf(task).catch(() => null) : null;
-    const place = { where: checkout?.path ?? null, confined: boundary.sandbox.kind !== 'none' };
-    return toolPermits(world.permits, caller, place);
+    return toolPermits(world.permits, caller, async () => {
+      const checkout = task?.repository ? await boundary.checkoutOf(task).catch(() => null) : null;
+      return { where: checkout?.path ?? null, confined: boundary.sandbox.kind !== 'none' };
+    });
   }
 
   #navigationOf(

@@ -32,11 +32,11 @@ interface Place {
 export function toolPermits(
   permits: EnginePermits,
   { session, run, epoch }: Worker,
-  place: Place,
+  placeOf: () => Promise<Place>,
 ): NonNullable<CallerWorld['permit']> {
-  return (wanted, { signal, patienceMs }) => {
-    const held = place.confined || wanted.kind !== 'command';
-    const action = boundTo({ ...wanted, held }, place.where);
+  return async (wanted, { signal, patienceMs }) => {
+    const { where, confined } = await placeOf();
+    const action = boundTo({ ...wanted, held: confined || wanted.kind !== 'command' }, where);
     return permits.permit({ kind: 'worker', session, run, epoch }, action, { signal, patienceMs });
   };
 }

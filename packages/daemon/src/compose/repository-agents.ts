@@ -52,7 +52,7 @@ export class RepositoryAgents implements Agents {
     const opened = this.#open(repository);
     opened.trust.has = await this.#trust.grantedIn(await this.#gitDirOf(repository));
     opened.catalogue.refresh();
-    await this.#policies?.know(repository);
+    await this.#policies?.know(repository, opened.trust.has);
   }
 
   /** A definition adds its own word to the person's and the repository's, and can only take away from them. */

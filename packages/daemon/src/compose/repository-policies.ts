@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { PolicyLayer } from '@reveille/protocol';
-import { findRepository, type Trust } from '@reveille/worktrees';
+import { findRepository, type TrustItem } from '@reveille/worktrees';
 import { readText } from '../config/layers.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { REPOSITORY_FILE, repositoryItem } from '../config/repository.ts';
@@ -10,7 +10,6 @@ import type { Log } from '../log/log.ts';
 interface From {
   readonly config: Config;
   readonly configIn: LoadedConfig['in'] | undefined;
-  readonly trust: Trust;
   readonly log: Log;
 }
 
@@ -28,6 +27,7 @@ export class RepositoryPolicies {
   readonly #from: From;
   readonly #person: PolicyLayer;
   readonly #known = new Map<string, Known>();
+  readonly #roots = new Map<string, string>();
 
   constructor(from: From) {
     this.#from = from;
@@ -40,13 +40,13 @@ export class RepositoryPolicies {
   }
 
   /** Looks at the repository's file. One that is wrong keeps its tasks from starting, which is said there. */
-  async know(repository: string): Promise<void> {
-    const { configIn, trust, log } = this.#from;
+  async know(repository: string, isTrusted: (item: TrustItem) => boolean): Promise<void> {
+    const { configIn, log } = this.#from;
     if (!configIn) return;
-    const { root, gitDir } = await findRepository(repository, { home: null });
+    const root = this.#roots.get(repository) ?? (await findRepository(repository, { home: null })).root;
+    this.#roots.set(repository, root);
     const text = readText(join(root, REPOSITORY_FILE));
     const content = typeof text === 'string' ? text : '';
-    const isTrusted = await trust.grantedIn(gitDir);
     const trusted = isTrusted(repositoryItem(content));
     const known = this.#known.get(repository);
     if (known?.content === content && known.trusted === trusted) return;

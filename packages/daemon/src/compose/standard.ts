@@ -41,7 +41,7 @@ export async function standardParts(from: From): Promise<Parts> {
   const upkeep = new Upkeep();
   const tally = new RunTally();
   const suggested = (run: RunId): void => tally.add(run, 'suggestions');
-  const policies = new RepositoryPolicies({ config, configIn: from.configIn, trust, log });
+  const policies = new RepositoryPolicies({ config, configIn: from.configIn, log });
   const agents = new RepositoryAgents(trust, { home, policies, suggested });
   const endpoint = await findEndpoint(config, process.env);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;

@@ -1,5 +1,5 @@
 import type { StartSpec } from '@reveille/core';
-import type { Price } from '../prices/prices.ts';
+import type { Price } from '../prices/price.ts';
 import type { Hands } from './doors.ts';
 import type { AgentAction, Policy, Wish } from './permission.ts';
 import type { Preset } from './presets.ts';

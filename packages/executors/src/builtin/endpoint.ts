@@ -1,4 +1,4 @@
-import type { Price } from '../prices/prices.ts';
+import type { Price } from '../prices/price.ts';
 
 /** Where a model is, and what is known of it. */
 export interface Endpoint {

@@ -1,16 +1,5 @@
+import type { Price } from './price.ts';
 import { PRICES } from './table.ts';
-
-/** In dollars for a million tokens. */
-export interface Price {
-  readonly input: number;
-  readonly output: number;
-  /** Of what was read from a cache; null: as any other input. */
-  readonly cached: number | null;
-  /** Of what was written into one; absent: as any other input. */
-  readonly written?: number | null;
-  /** What a long conversation costs: all of it, once it is longer. */
-  readonly above?: { readonly tokens: number; readonly input: number; readonly output: number };
-}
 
 /** What one call took. What was cached or written is part of the input. */
 export interface Consumed {

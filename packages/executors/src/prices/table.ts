@@ -1,4 +1,4 @@
-import type { Price } from './prices.ts';
+import type { Price } from './price.ts';
 
 /**
  * What vendors charge for a million tokens on their own endpoints, in dollars: the public list prices of ordinary calls,
