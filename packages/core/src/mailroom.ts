@@ -20,9 +20,12 @@ export interface Along {
   readonly lost: () => void;
 }
 
+/** Of ten thousand sessions hardly one has a call waiting. */
+const NONE: readonly Taker[] = [];
+
 /** A session's place: calls look first, in the order they came, then whoever holds the session. */
 interface Desk {
-  readonly calls: Set<Taker>;
+  calls: readonly Taker[];
   holder: Taker | null;
   readonly looks: Stepper;
 }
@@ -51,26 +54,27 @@ export class Mailroom {
 
   sit(session: SessionId, role: 'call' | 'holder', taker: Taker): () => void {
     const desk = this.#desks.get(session) ?? this.#open(session);
-    if (role === 'call') desk.calls.add(taker);
+    if (role === 'call') desk.calls = [...desk.calls, taker];
     else desk.holder = taker;
     // A call that was on its way here when the engine stopped would wait for nobody.
     if (this.#closed) taker.close?.();
     return () => {
-      desk.calls.delete(taker);
+      if (role === 'call') desk.calls = desk.calls.filter((call) => call !== taker);
       // Only its own place: a successor may sit there by now (B29e).
       if (desk.holder === taker) desk.holder = null;
-      if (desk.calls.size === 0 && !desk.holder && this.#desks.get(session) === desk)
+      if (desk.calls.length === 0 && !desk.holder && this.#desks.get(session) === desk)
         this.#desks.delete(session);
     };
   }
 
   #open(session: SessionId): Desk {
     const look = async (): Promise<void> => {
-      for (const call of desk.calls) await call.look();
+      // One that has left while another looked has nothing to take any more.
+      for (const call of desk.calls) if (desk.calls.includes(call)) await call.look();
       await desk.holder?.look();
     };
     const looks = new Stepper(look, (error) => this.#failed(session, error));
-    const desk: Desk = { calls: new Set(), holder: null, looks };
+    const desk: Desk = { calls: NONE, holder: null, looks };
     this.#desks.set(session, desk);
     return desk;
   }
@@ -88,7 +92,7 @@ export class Mailroom {
     try {
       for (const session of tx.wakes) {
         const desk = this.#desks.get(session);
-        const along = desk?.calls.size === 0 ? await desk.holder?.takeAlong?.(tx) : null;
+        const along = desk?.calls.length === 0 ? await desk.holder?.takeAlong?.(tx) : null;
         if (!along) continue;
         tx.letSleep(session);
         taken.push(along);

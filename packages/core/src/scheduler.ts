@@ -1,6 +1,7 @@
 import { isStoreError, type SessionId, type TaskId } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
+import type { HolderHooks } from './holding.ts';
 import type { Mailroom } from './mailroom.ts';
 import { offerTask } from './offers.ts';
 import { queuedMessages } from './mailbox.ts';
@@ -26,6 +27,8 @@ export class Scheduler {
   /** Fenced while the lease may still have been this host's: nobody else gets them before they are given back. */
   readonly #fenced = new Set<TaskId>();
   readonly #claims: Stepper;
+  /** The same for all runs: there may be ten thousand. */
+  readonly #hooks: HolderHooks<WorkerRun>;
   /** Not before the engine has started: what is claimed sooner would be voided with the leases of an earlier life. */
   #started = false;
   #draining = false;
@@ -36,6 +39,12 @@ export class Scheduler {
   constructor(context: Context, mailroom: Mailroom) {
     this.#context = context;
     this.#mailroom = mailroom;
+    this.#hooks = {
+      mailroom,
+      slotChanged: () => this.kick(),
+      isLost: (task) => this.#isLost(task),
+      done: (run) => this.#done(run),
+    };
     this.#lastRenewed = context.clock.mono();
     this.#claims = new Stepper(
       () => this.#claim(),
@@ -89,23 +98,20 @@ export class Scheduler {
       this.#next.add(task);
       return;
     }
-    const hooks = {
-      mailroom: this.#mailroom,
-      slotChanged: () => this.kick(),
-      isLost: (id: TaskId) => this.#isLost(id),
-      done: (run: WorkerRun) => {
-        if (this.#runs.get(task) === run) this.#runs.delete(task);
-        if (this.#next.delete(task) && !this.#draining) this.#hold(task);
-        // If the lease is still this host's, whoever went on with the run has none, and nobody would get one.
-        else if (run.overtaken) this.#fenced.add(task);
-        this.kick();
-        const session = run.run?.session;
-        // Mail that came while it was leaving finds nobody at the desk.
-        if (session && run.leftOpen) this.#mailroom.wake(session);
-      },
-    };
     this.#fenced.delete(task);
-    this.#runs.set(task, new WorkerRun(this.#context, hooks, task));
+    this.#runs.set(task, new WorkerRun(this.#context, this.#hooks, task));
+  }
+
+  #done(run: WorkerRun): void {
+    const task = run.taskId;
+    if (this.#runs.get(task) === run) this.#runs.delete(task);
+    if (this.#next.delete(task) && !this.#draining) this.#hold(task);
+    // If the lease is still this host's, whoever went on with the run has none, and nobody would get one.
+    else if (run.overtaken) this.#fenced.add(task);
+    this.kick();
+    const session = run.run?.session;
+    // Mail that came while it was leaving finds nobody at the desk.
+    if (session && run.leftOpen) this.#mailroom.wake(session);
   }
 
   /**

@@ -50,6 +50,18 @@ function changesContract(open: OpenSubject): void {
     expect(await store().get('task', 'task_2')).toBeUndefined();
   });
 
+  it('[STO28] has at hand what a read would answer with, or nothing', async () => {
+    const atHand = (id: string) => store().atHand?.('task', id);
+    expect(atHand('task_1')).toBeUndefined();
+    const committing = store().commit(insertTask('task_1'));
+    const applied = atHand('task_1');
+    if (applied) expect(applied).toEqual(await store().get('task', 'task_1'));
+    await committing;
+    const last = (await store().get('task', 'task_1'))?.doc ?? task({ id: 'task_1' });
+    await store().commit(writing({ table: 'task', id: 'task_1', expect: 1, doc: { ...last, why: 'anew' } }));
+    expect(atHand('task_1')?.version ?? 2).toBe(2);
+  });
+
   it('[STO1] keeps rows of every table apart', async () => {
     const writes = [
       { table: 'plan', id: 'x', expect: 0, doc: plan({ id: 'plan_x' }) },

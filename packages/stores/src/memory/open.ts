@@ -58,6 +58,10 @@ class MemoryWriter {
     this.#sync = sync;
   }
 
+  get dead(): boolean {
+    return this.#dead;
+  }
+
   /** After a crash every call waits for ever, as those of a dead process do. */
   alive<T>(call: () => T | Promise<T>): Promise<T> {
     if (this.#dead) return new Promise(() => {});
@@ -138,6 +142,7 @@ function memoryStore({ tables, hinted }: Memory, writer: MemoryWriter): Store {
   return {
     readsOwnWrites: true,
     get: (table, id) => writer.alive(() => tables.get(table, id)),
+    atHand: (table, id) => (writer.dead ? undefined : tables.get(table, id)),
     find: (table, find) => writer.alive(() => tables.find(table, find)),
     sessionsWithMail: (limit) => writer.alive(() => tables.sessionsWithMail(limit)),
     commit: (change) => writer.alive(() => writer.commit(change)),
