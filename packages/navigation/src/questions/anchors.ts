@@ -1,5 +1,6 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import { spotsOf, type Spot } from '../syntax/syntax.ts';
+import { isUse } from '../syntax/uses.ts';
 import { UNEXPLAINED, explainHits } from '../text/explain.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
@@ -51,11 +52,6 @@ export function guessedSpots(text: string, symbol: string): Spot[] {
   });
 }
 
-/** Right before a name that is used, not defined, and right after one. */
-const USED_BEFORE =
-  /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))\s*$/;
-const USED_AFTER = /^\s*\./;
-
 /**
  * Whether the guess is all that a file defines of the name, seen without parsing: it is code, and every other place of the name
  * is a comment, a string, or a use for certain. False: a parser must say.
@@ -78,9 +74,7 @@ export function isAllDefined(
   return spots.every(({ line, column }, i) => {
     const { role } = roles[i] ?? UNEXPLAINED;
     if (isGuess.has(`${line}:${column}`)) return role === 'code';
-    if (role !== 'code') return role !== null;
-    const row = lines[line - 1] ?? '';
-    return USED_BEFORE.test(row.slice(0, column - 1)) || USED_AFTER.test(row.slice(column - 1 + name.length));
+    return role === 'comment' || role === 'string' || isUse(lines[line - 1] ?? '', column, name);
   });
 }
 

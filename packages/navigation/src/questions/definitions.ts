@@ -1,6 +1,7 @@
 import type { Definitions, FoundDefinition } from '@reveille/protocol';
 import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
+import { isUse } from '../syntax/uses.ts';
 import type { Look, TextHit } from '../text/trees.ts';
 import { anchorsIn } from './anchors.ts';
 import { describe, describeOutside } from './describe.ts';
@@ -234,7 +235,8 @@ async function parsedDefinitions(
   readonly locals: readonly Spot[];
   readonly incomplete: readonly string[];
 }> {
-  const files = [...Map.groupBy(hits, ({ path }) => path)].toSorted(
+  const likely = hits.filter((hit) => mayDefine(hit, name));
+  const files = [...Map.groupBy(likely, ({ path }) => path)].toSorted(
     ([a, x], [b, y]) => likeness(b, y) - likeness(a, x),
   );
   const all: (Spot & { readonly local: boolean })[] = [];
@@ -258,6 +260,13 @@ async function parsedDefinitions(
     locals: seen.length > 0 ? all.filter(({ local }) => local) : [],
     incomplete: left > 0 ? [`${left} more files with lines that may define it were not looked into`] : [],
   };
+}
+
+/** What is a comment or a use for certain need not be parsed: for common names that is nearly all of it. */
+function mayDefine({ path, text, column, commented }: TextHit, name: string): boolean {
+  if (commented) return false;
+  const isWhole = column - 1 + name.length < text.length;
+  return languageOf(path)?.name !== 'typescript' || !isWhole || !isUse(text, column, name);
 }
 
 interface NameHits {
