@@ -27,10 +27,8 @@ export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Prom
   return await inquiry.answer(language, {
     byText: async () => await byText(inquiry, ask),
     byServer: async (session) => {
-      const look = await inquiry.bringUp(session, name);
-      return ask.from === undefined
-        ? await byServer(inquiry, session, { ask, look })
-        : await fromFile(inquiry, session, { ask: { ...ask, from: ask.from }, look });
+      if (ask.from !== undefined) return await fromFile(inquiry, session, { ...ask, from: ask.from });
+      return await byServer(inquiry, session, { ask, look: await inquiry.bringUp(session, name) });
     },
   });
 }
@@ -47,9 +45,10 @@ async function mainLanguage(inquiry: Inquiry, name: string): Promise<Language | 
 async function fromFile(
   inquiry: Inquiry,
   session: ServerSession,
-  { ask, look }: { readonly ask: DefinitionsAsk & { readonly from: string }; readonly look: Look },
+  ask: DefinitionsAsk & { readonly from: string },
 ): Promise<Definitions> {
   const { name, container } = splitSymbol(ask.symbol);
+  await inquiry.bringUp(session);
   await openFile(inquiry, session, ask.from);
   // `Class.method` is found in the class: what the class is, its file says.
   const asked = container ?? name;
@@ -57,7 +56,7 @@ async function fromFile(
   const spots = anchors.spots.map(({ line, column }) => ({ path: ask.from, line, column }));
   const places = await followed(inquiry, session, await resolve(session, spots));
   if (places.length === 0) {
-    const everywhere = await byServer(inquiry, session, { ask, look });
+    const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
     const why = anchors.spots.length === 0 ? 'is not used in' : 'could not be resolved from';
     return {
       ...everywhere,
@@ -66,7 +65,7 @@ async function fromFile(
   }
   const found = container === null ? places : await members(inquiry, places, { name, container });
   if (found.length === 0) {
-    const everywhere = await byServer(inquiry, session, { ask, look });
+    const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
     return {
       ...everywhere,
       notes: [`${container ?? ''} has no member ${name} of its own`, ...everywhere.notes],
