@@ -61,8 +61,15 @@ export class BareServer {
     return Array.isArray(found) ? found.length : 0;
   }
 
-  get pid(): number {
-    return this.#child.pid ?? 0;
+  /** Where it is defined, and what it shows of it there. */
+  async definition(spot: Spot): Promise<void> {
+    const at = (uri: string, line: number, character: number): object => ({
+      textDocument: { uri },
+      position: { line, character },
+    });
+    const here = at(this.#uri(spot.file), spot.line - 1, spot.column - 1);
+    await this.#ask('textDocument/definition', here);
+    await this.#ask('textDocument/hover', here);
   }
 
   async stop(): Promise<void> {

@@ -67,7 +67,12 @@ interface Round {
   readonly cold: Pair;
   readonly warm: readonly Pair[];
   readonly again: readonly Pair[];
+  /** From a file that uses a name to where it is defined. */
+  readonly goTo: readonly Pair[];
 }
+
+/** A large file that uses these names. */
+const FROM = { file: 'Meshes/mesh.pure.js', symbols: ['Vector3', 'Matrix', 'Logger', 'Observable'] };
 
 /** Both are asked in turn, so that whatever else the machine does meets both. The best of all rounds counts. */
 async function coldAndWarm(held: Sandbox): Promise<void> {
@@ -93,6 +98,11 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
         `${which}, ${symbol}`,
         best((round) => round[which][i]),
       );
+  for (const [i, symbol] of FROM.symbols.entries())
+    show(
+      `go to the definition of ${symbol}`,
+      best((round) => round.goTo[i]),
+    );
   for (const [i, { symbol }] of NAMES.entries()) precision(symbol, answers[i]);
 }
 
@@ -130,8 +140,15 @@ async function pairedRound(
     answers.push(once.answer);
     again.push((await pair(name, spot, oursFirst)).pair);
   }
+  const goTo: Pair[] = [];
+  for (const symbol of FROM.symbols) {
+    const spot = useOf(symbol);
+    const own = await timed(() => ask.definitions({ symbol, from: FROM.file }, PATIENT));
+    const other = await timed(() => bare.definition(spot));
+    goTo.push({ ours: own.ms, bare: other.ms });
+  }
   await bare.stop();
-  return { round: { cold: { ours: ours.ms, bare: started.ms }, warm, again }, answers };
+  return { round: { cold: { ours: ours.ms, bare: started.ms }, warm, again, goTo }, answers };
 }
 
 /** Where a name is defined, as whoever asks a bare server must know. */
@@ -148,6 +165,16 @@ function show(what: string, { ours, bare }: Pair): void {
   console.log(
     `${what.padEnd(44)} ${ours.toFixed(0).padStart(7)} ms   bare ${bare.toFixed(0).padStart(7)} ms   ${(ours / bare).toFixed(2)} ×`,
   );
+}
+
+function useOf(symbol: string): Spot {
+  const lines = readFileSync(join(root, FROM.file), 'utf8').split('\n');
+  const at = lines.findIndex((line) => new RegExp(`\\b${symbol}\\b`).test(line));
+  return {
+    file: FROM.file,
+    line: at + 1,
+    column: (lines[at] ?? '').search(new RegExp(`\\b${symbol}\\b`)) + 1,
+  };
 }
 
 /** What words alone would have said. */
