@@ -72,6 +72,10 @@ export class BareServer {
     await this.#ask('textDocument/hover', here);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   async stop(): Promise<void> {
     const ended = new Promise((resolve) => this.#child.once('exit', resolve));
     this.#child.kill('SIGKILL');
