@@ -61,6 +61,17 @@ export class BareServer {
     return Array.isArray(found) ? found.length : 0;
   }
 
+  /** Where it is defined, and what it shows of it there. */
+  async definition(spot: Spot): Promise<void> {
+    const at = (uri: string, line: number, character: number): object => ({
+      textDocument: { uri },
+      position: { line, character },
+    });
+    const here = at(this.#uri(spot.file), spot.line - 1, spot.column - 1);
+    await this.#ask('textDocument/definition', here);
+    await this.#ask('textDocument/hover', here);
+  }
+
   get pid(): number {
     return this.#child.pid ?? 0;
   }

@@ -7,6 +7,7 @@ import { Navigation } from '@reveille/navigation';
 import type { Usages } from '@reveille/protocol';
 import type { Sandbox } from '@reveille/worktrees';
 import { BareServer, type Spot } from './bare-server.ts';
+import { workOf } from './server-work.ts';
 import { copyTree, obtain, openBench, placeIn } from './navigation-world.ts';
 
 const { values } = parseArgs({
@@ -38,6 +39,9 @@ const NAMES: readonly Name[] = [
   { symbol: 'Tools', file: 'Misc/tools.pure.js' },
 ];
 
+/** A large file that uses these names. */
+const FROM = { file: 'Meshes/mesh.pure.js', symbols: ['Vector3', 'Matrix', 'Logger', 'Observable'] };
+
 const { root, files } = obtain();
 console.log(`${files} files`);
 const sandbox = await openBench();
@@ -61,12 +65,16 @@ async function timed<T>(act: () => Promise<T>): Promise<{ readonly ms: number; r
 interface Pair {
   readonly ours: number;
   readonly bare: number;
+  /** What the server itself worked for it, which does not depend on what else the machine does. */
+  readonly work?: { readonly ours: number; readonly bare: number };
 }
 /** Of every name: when it is asked for the first time, and the same again, as for the next page. */
 interface Round {
   readonly cold: Pair;
   readonly warm: readonly Pair[];
   readonly again: readonly Pair[];
+  /** From a file that uses a name to where it is defined. */
+  readonly goTo: readonly Pair[];
 }
 
 /** Both are asked in turn, so that whatever else the machine does meets both. The best of all rounds counts. */
@@ -79,9 +87,15 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
     answers = done.answers;
     rounds.push(done.round);
   }
+  const least = (pick: (round: Round) => number | undefined): number =>
+    Math.min(...rounds.map((round) => pick(round) ?? Infinity));
   const best = (pick: (round: Round) => Pair | undefined): Pair => ({
-    ours: Math.min(...rounds.map((round) => pick(round)?.ours ?? Infinity)),
-    bare: Math.min(...rounds.map((round) => pick(round)?.bare ?? Infinity)),
+    ours: least((round) => pick(round)?.ours),
+    bare: least((round) => pick(round)?.bare),
+    work: {
+      ours: least((round) => pick(round)?.work?.ours),
+      bare: least((round) => pick(round)?.work?.bare),
+    },
   });
   show(
     'cold, first semantic answer',
@@ -93,6 +107,11 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
         `${which}, ${symbol}`,
         best((round) => round[which][i]),
       );
+  for (const [i, symbol] of FROM.symbols.entries())
+    show(
+      `go to the definition of ${symbol}`,
+      best((round) => round.goTo[i]),
+    );
   for (const [i, { symbol }] of NAMES.entries()) precision(symbol, answers[i]);
 }
 
@@ -114,11 +133,13 @@ async function pairedRound(
     return server;
   });
   const bare = started.value;
+  const [pid = 0] = navigation.figures.pids;
   const pair = async (name: Name, spot: Spot, isFirst: boolean) => {
-    const other = isFirst ? null : await timed(() => bare.references(spot));
-    const own = await timed(() => ask.usages(name, PATIENT));
-    const { ms } = other ?? (await timed(() => bare.references(spot)));
-    return { pair: { ours: own.ms, bare: ms }, answer: own.value };
+    const askBare = () => worked(bare.pid, () => bare.references(spot));
+    const other = isFirst ? null : await askBare();
+    const own = await worked(pid, () => ask.usages(name, PATIENT));
+    const { ms, work } = other ?? (await askBare());
+    return { pair: { ours: own.ms, bare: ms, work: { ours: own.work, bare: work } }, answer: own.value };
   };
   const warm: Pair[] = [];
   const again: Pair[] = [];
@@ -130,8 +151,15 @@ async function pairedRound(
     answers.push(once.answer);
     again.push((await pair(name, spot, oursFirst)).pair);
   }
+  const goTo: Pair[] = [];
+  for (const symbol of FROM.symbols) {
+    const spot = useOf(symbol);
+    const own = await timed(() => ask.definitions({ symbol, from: FROM.file }, PATIENT));
+    const other = await timed(() => bare.definition(spot));
+    goTo.push({ ours: own.ms, bare: other.ms });
+  }
   await bare.stop();
-  return { round: { cold: { ours: ours.ms, bare: started.ms }, warm, again }, answers };
+  return { round: { cold: { ours: ours.ms, bare: started.ms }, warm, again, goTo }, answers };
 }
 
 /** Where a name is defined, as whoever asks a bare server must know. */
@@ -144,10 +172,31 @@ function spotOf({ symbol, file }: Name): Spot {
   return { file, line: at + 1, column: column + 1 };
 }
 
-function show(what: string, { ours, bare }: Pair): void {
+function show(what: string, { ours, bare, work }: Pair): void {
+  const both =
+    work && Number.isFinite(work.ours) ? `   server worked ${work.ours}, bare ${work.bare} ms` : '';
   console.log(
-    `${what.padEnd(44)} ${ours.toFixed(0).padStart(7)} ms   bare ${bare.toFixed(0).padStart(7)} ms   ${(ours / bare).toFixed(2)} ×`,
+    `${what.padEnd(44)} ${ours.toFixed(0).padStart(7)} ms   bare ${bare.toFixed(0).padStart(7)} ms   ${(ours / bare).toFixed(2)} ×${both}`,
   );
+}
+
+async function worked<T>(
+  pid: number,
+  act: () => Promise<T>,
+): Promise<{ readonly ms: number; readonly work: number; readonly value: T }> {
+  const before = workOf(pid);
+  const done = await timed(act);
+  return { ...done, work: workOf(pid) - before };
+}
+
+function useOf(symbol: string): Spot {
+  const lines = readFileSync(join(root, FROM.file), 'utf8').split('\n');
+  const at = lines.findIndex((line) => new RegExp(`\\b${symbol}\\b`).test(line));
+  return {
+    file: FROM.file,
+    line: at + 1,
+    column: (lines[at] ?? '').search(new RegExp(`\\b${symbol}\\b`)) + 1,
+  };
 }
 
 /** What words alone would have said. */

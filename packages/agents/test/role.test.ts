@@ -115,15 +115,13 @@ test('[AGT7.6] a specialist that fits the task much better is named to whoever h
   expect(told('coder', 'Write tests for the parser', { mayNotDelegate: 'too deep' })).toBeNull();
   at.write(
     'repository/.claude/agents/lonely.md',
-    ...[
-      '---',
-      'name: lonely',
-      'description: Writes.',
-      'expertise: [prose]',
-      'agents: [reviewer]',
-      '---',
-      'x',
-    ],
+    '---',
+    'name: lonely',
+    'description: Writes.',
+    'expertise: [prose]',
+    'agents: [reviewer]',
+    '---',
+    'x',
   );
   expect(told('lonely', 'Write tests for the parser')).toBeNull();
 });

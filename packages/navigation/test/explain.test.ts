@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { guessedSpots, isAllDefined } from '../src/questions/anchors.ts';
 import { Syntax, spotsOf } from '../src/syntax/syntax.ts';
 import { explainHits } from '../src/text/explain.ts';
 
@@ -81,4 +82,26 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
     null,
     null,
   ]);
+});
+
+test('[NAV2.9] a definition is guessed without parsing only if nothing else in the file may be one', () => {
+  const isAll = (text: string) => {
+    const guess = guessedSpots(text, 'x');
+    return { spots: guess.map(({ line }) => line), all: isAllDefined('a.ts', text, { symbol: 'x', guess }) };
+  };
+  const used = "f(x); new x(); a.x; x.y; let b: x; '${x}'; // function x\nimport { x } from './x';";
+  expect(isAll(`export class x {}\n${used}`)).toEqual({ spots: [1], all: true });
+  expect(isAll('function x(): void;\nfunction x(a: b): void;')).toEqual({ spots: [1, 2], all: true });
+  expect(isAll('const xx = 1;\nf(x)')).toEqual({ spots: [], all: false });
+  for (const more of [
+    'class A { x; }',
+    'class A {\n  x = 1;\n}',
+    'class A { static x() {} }',
+    'let a, x = 1',
+    'const { x } = a',
+  ])
+    expect(isAll(`export function x() {}\n${more}`), more).toEqual({ spots: [1], all: false });
+  // What stands in a comment or a template is none.
+  expect(isAll('/*\nclass x\n*/').all).toBe(false);
+  expect(isAll('`\nclass x\n`').all).toBe(false);
 });

@@ -97,6 +97,20 @@ describe('text search beneath', () => {
     });
   });
 
+  test('[NAV3.11] a file that is written again at once, as long as it was, is seen to have changed', () => {
+    using made = tree({ 'a.txt': 'word 0' });
+    const trees = new Trees();
+    let { version } = trees.look(made.root, { needle: null, since: null });
+    for (let i = 1; i <= 9; i++) {
+      made.write({ 'a.txt': `word ${i}` });
+      const look = trees.look(made.root, { needle: `word ${i}`, since: version });
+      expect(look.changes.changed).toEqual(['a.txt']);
+      expect(look.hits.length).toBe(1);
+      ({ version } = look);
+    }
+    expect(trees.look(made.root, { needle: null, since: version }).version).toBe(version);
+  });
+
   test('[NAV3.9] two trees are the same if all files that matter are', () => {
     using one = tree({ 'a.ts': 'x', 'notes.md': '1' });
     using other = tree({ 'a.ts': 'x', 'notes.md': '2' });

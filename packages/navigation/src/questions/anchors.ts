@@ -1,6 +1,7 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import { spotsOf, type Spot } from '../syntax/syntax.ts';
-import { UNEXPLAINED, explainHits } from '../text/explain.ts';
+import { isUse } from '../syntax/uses.ts';
+import { explainHits, type Explained } from '../text/explain.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
 /** Where a name can be put to a server in a file: the places that define it there, or else those that use it. */
@@ -16,6 +17,8 @@ export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string):
   const { name, container } = splitSymbol(symbol);
   const text = (await inquiry.text(path)) ?? '';
   if (name === 'default') return { spots: defaultSpots(text), definitions: [], notes: [] };
+  const used = plainUses(path, text, name);
+  if (used) return { spots: used.slice(0, MOST_USES), definitions: [], notes: [] };
   const all = (await inquiry.syntax.named(path, text, name)) ?? [];
   const held = container === null ? all : all.filter((each) => each.container === container);
   const definitions = narrowed(held, container);
@@ -51,10 +54,25 @@ export function guessedSpots(text: string, symbol: string): Spot[] {
   });
 }
 
-/** Right before a name that is used, not defined, and right after one. */
-const USED_BEFORE =
-  /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))\s*$/;
-const USED_AFTER = /^\s*\./;
+/** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
+function plainUses(path: string, text: string, name: string): Spot[] | null {
+  const spots = spotsOf(text, name);
+  const roles = rolesIn(path, text, spots);
+  const lines = text.split('\n');
+  const isCode = (i: number): boolean => roles[i] === 'code';
+  const isPlain = spots.every(({ line, column }, i) =>
+    isCode(i) ? isUse(lines[line - 1] ?? '', column, name) : roles[i] !== null,
+  );
+  const used = spots.filter((_, i) => isCode(i));
+  return isPlain && used.length > 0 ? used : null;
+}
+
+const rolesIn = (path: string, text: string, spots: readonly Spot[]): Explained['role'][] =>
+  explainHits(
+    path,
+    text,
+    spots.map(({ line, column }) => ({ path, line, column })),
+  ).map(({ role }) => role);
 
 /**
  * Whether the guess is all that a file defines of the name, seen without parsing: it is code, and every other place of the name
@@ -69,18 +87,12 @@ export function isAllDefined(
   if (given.guess.length === 0) return false;
   const isGuess = new Set(given.guess.map(({ line, column }) => `${line}:${column}`));
   const spots = spotsOf(text, name);
-  const roles = explainHits(
-    path,
-    text,
-    spots.map(({ line, column }) => ({ path, line, column })),
-  );
+  const roles = rolesIn(path, text, spots);
   const lines = text.split('\n');
   return spots.every(({ line, column }, i) => {
-    const { role } = roles[i] ?? UNEXPLAINED;
+    const role = roles[i] ?? null;
     if (isGuess.has(`${line}:${column}`)) return role === 'code';
-    if (role !== 'code') return role !== null;
-    const row = lines[line - 1] ?? '';
-    return USED_BEFORE.test(row.slice(0, column - 1)) || USED_AFTER.test(row.slice(column - 1 + name.length));
+    return role === 'comment' || role === 'string' || isUse(lines[line - 1] ?? '', column, name);
   });
 }
 

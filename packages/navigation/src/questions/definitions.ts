@@ -1,6 +1,7 @@
 import type { Definitions, FoundDefinition } from '@reveille/protocol';
 import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
+import { isUse } from '../syntax/uses.ts';
 import type { Look, TextHit } from '../text/trees.ts';
 import { anchorsIn } from './anchors.ts';
 import { describe, describeOutside } from './describe.ts';
@@ -26,10 +27,8 @@ export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Prom
   return await inquiry.answer(language, {
     byText: async () => await byText(inquiry, ask),
     byServer: async (session) => {
-      const look = await inquiry.bringUp(session, name);
-      return ask.from === undefined
-        ? await byServer(inquiry, session, { ask, look })
-        : await fromFile(inquiry, session, { ask: { ...ask, from: ask.from }, look });
+      if (ask.from !== undefined) return await fromFile(inquiry, session, { ...ask, from: ask.from });
+      return await byServer(inquiry, session, { ask, look: await inquiry.bringUp(session, name) });
     },
   });
 }
@@ -46,9 +45,10 @@ async function mainLanguage(inquiry: Inquiry, name: string): Promise<Language | 
 async function fromFile(
   inquiry: Inquiry,
   session: ServerSession,
-  { ask, look }: { readonly ask: DefinitionsAsk & { readonly from: string }; readonly look: Look },
+  ask: DefinitionsAsk & { readonly from: string },
 ): Promise<Definitions> {
   const { name, container } = splitSymbol(ask.symbol);
+  await inquiry.bringUp(session);
   await openFile(inquiry, session, ask.from);
   // `Class.method` is found in the class: what the class is, its file says.
   const asked = container ?? name;
@@ -56,7 +56,7 @@ async function fromFile(
   const spots = anchors.spots.map(({ line, column }) => ({ path: ask.from, line, column }));
   const places = await followed(inquiry, session, await resolve(session, spots));
   if (places.length === 0) {
-    const everywhere = await byServer(inquiry, session, { ask, look });
+    const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
     const why = anchors.spots.length === 0 ? 'is not used in' : 'could not be resolved from';
     return {
       ...everywhere,
@@ -65,7 +65,7 @@ async function fromFile(
   }
   const found = container === null ? places : await members(inquiry, places, { name, container });
   if (found.length === 0) {
-    const everywhere = await byServer(inquiry, session, { ask, look });
+    const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
     return {
       ...everywhere,
       notes: [`${container ?? ''} has no member ${name} of its own`, ...everywhere.notes],
@@ -234,7 +234,8 @@ async function parsedDefinitions(
   readonly locals: readonly Spot[];
   readonly incomplete: readonly string[];
 }> {
-  const files = [...Map.groupBy(hits, ({ path }) => path)].toSorted(
+  const likely = hits.filter((hit) => mayDefine(hit, name));
+  const files = [...Map.groupBy(likely, ({ path }) => path)].toSorted(
     ([a, x], [b, y]) => likeness(b, y) - likeness(a, x),
   );
   const all: (Spot & { readonly local: boolean })[] = [];
@@ -258,6 +259,13 @@ async function parsedDefinitions(
     locals: seen.length > 0 ? all.filter(({ local }) => local) : [],
     incomplete: left > 0 ? [`${left} more files with lines that may define it were not looked into`] : [],
   };
+}
+
+/** What is a comment or a use for certain need not be parsed: for common names that is nearly all of it. */
+function mayDefine({ path, text, column, commented }: TextHit, name: string): boolean {
+  if (commented) return false;
+  const isWhole = column - 1 + name.length < text.length;
+  return languageOf(path)?.name !== 'typescript' || !isWhole || !isUse(text, column, name);
 }
 
 interface NameHits {

@@ -4,14 +4,14 @@ import { languageOf } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { ModuleSyntax, SyntaxImport } from '../syntax/modules.ts';
-import type { TextHit } from '../text/trees.ts';
 import { partsOfHover } from './describe.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
-import { importNames, moduleFile } from './module-file.ts';
+import { importCandidates, type Candidate } from './importers.ts';
+import { moduleFile } from './module-file.ts';
 import { openFile, openProjects } from './projects.ts';
 
 const MOST_EXPORTS = 300;
-const MOST_CANDIDATES = 300;
+const MOST_FOLLOWED = 2_000;
 const MOST_DEPTH = 8;
 const NO_SYNTAX: ModuleSyntax = { imports: [], exports: [], stars: [], all: null };
 
@@ -72,7 +72,7 @@ async function importersOf(
 ): Promise<Importing> {
   const candidates = await importCandidates(inquiry, path);
   const notLoaded = await openProjects(inquiry, session, { hits: candidates.hits, file: null });
-  const looked = candidates.found.slice(0, MOST_CANDIDATES);
+  const looked = candidates.found.slice(0, MOST_FOLLOWED);
   const followed = await inBatches(looked, 8, async (each) => {
     if (session.language.opensAsked) await openFile(inquiry, session, each.path);
     return { ...each, target: await targetOf(each, path, follow) };
@@ -145,7 +145,7 @@ async function byText(inquiry: Inquiry, path: string): Promise<ModuleView> {
     path,
     exports: exported.found.slice(0, MOST_EXPORTS),
     imports: await inBatches(syntax.imports, 8, async (each) => importOf(each, await follow(path, each))),
-    importers: await lines(inquiry, candidates.found.slice(0, MOST_CANDIDATES)),
+    importers: await lines(inquiry, candidates.found.slice(0, MOST_FOLLOWED)),
     found: 'text',
     complete: false,
     notes: [
@@ -245,46 +245,6 @@ const importOf = ({ line, specifier, names }: SyntaxImport, path: string | null)
   path,
   names,
 });
-
-interface Candidate {
-  readonly path: string;
-  readonly line: number;
-  readonly column: number;
-  readonly written: SyntaxImport;
-}
-
-/** Imports, anywhere in the tree, that hold one of the file's names. */
-async function importCandidates(
-  inquiry: Inquiry,
-  path: string,
-): Promise<{
-  readonly found: readonly Candidate[];
-  readonly hits: readonly TextHit[];
-  readonly incomplete: readonly string[];
-}> {
-  const names = await importNames(inquiry, path);
-  const looks = await Promise.all(names.map((name) => inquiry.look(name)));
-  const hits = looks
-    .flatMap((look) => look.hits)
-    .filter((hit) => languageOf(hit.path) === languageOf(path) && hit.path !== path);
-  const files = [...new Set(hits.map((hit) => hit.path))];
-  const found = await inBatches(files.slice(0, MOST_CANDIDATES), 4, async (file) => {
-    const { imports } = await syntaxOf(inquiry, file);
-    return imports
-      .filter((each) => holds(each, names))
-      .map((written) => ({ path: file, line: written.line, column: written.column, written }));
-  });
-  const incomplete = [
-    ...(files.length > MOST_CANDIDATES
-      ? [`only ${MOST_CANDIDATES} of ${files.length} files that hold its name were looked into`]
-      : []),
-    ...looks.flatMap(({ why }) => (why === null ? [] : [why])),
-  ];
-  return { found: found.flat(), hits, incomplete };
-}
-
-const holds = ({ specifier, names: imported }: SyntaxImport, names: readonly string[]): boolean =>
-  names.some((name) => specifier.includes(name.replaceAll(/['"]/g, '')) || imported.includes(name));
 
 async function syntaxOf(inquiry: Inquiry, path: string): Promise<ModuleSyntax> {
   return (await inquiry.syntax.module(path, (await inquiry.text(path)) ?? '')) ?? NO_SYNTAX;

@@ -239,7 +239,8 @@ async function lineOf(
   place: { readonly path: string; readonly line: number; readonly column: number },
   lines: ReadonlyMap<string, TextHit>,
 ): Promise<CodeLine> {
-  return lines.get(keyOf(place)) ?? (await inquiry.withLine(place));
+  const hit = lines.get(keyOf(place));
+  return hit ? plainLine(hit) : await inquiry.withLine(place);
 }
 
 /** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */

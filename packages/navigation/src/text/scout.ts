@@ -19,6 +19,7 @@ export class Scout implements AsyncDisposable {
   #worker: Worker | null = null;
   readonly #waiting = new Map<number, Waiting>();
   #last = 0;
+  #closed = false;
 
   async look(root: string, options: LookOptions): Promise<Look> {
     return (await this.#ask({ kind: 'look', root, options })) as Look;
@@ -42,6 +43,7 @@ export class Scout implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
     const worker = this.#worker;
     this.#worker = null;
     await worker?.terminate();
@@ -49,6 +51,8 @@ export class Scout implements AsyncDisposable {
 
   /** The thread is ours: what it answers has the shape of what it was asked. */
   async #ask(asked: Asked): Promise<unknown> {
+    // What goes on after the end must not begin a thread that nobody ends.
+    if (this.#closed) throw new ReveilleError('internal', 'The text search has stopped.');
     const worker = (this.#worker ??= this.#start());
     const id = ++this.#last;
     return await new Promise((resolve, reject) => {

@@ -1,0 +1,17 @@
+/** Right before a name that is used, not defined, and right after one. */
+const BEFORE =
+  /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))\s*$/;
+const AFTER = /^\s*[.)\]]/;
+const PASSED = /^\s*(?:import|export)\b[^'"]*\bfrom\s*['"]/;
+
+/**
+ * Whether a name at a place of JavaScript or TypeScript is a use of it for certain, seen from its line alone. Whatever may
+ * define it (a member, a variable, a function) is none; that is for the parser to say.
+ */
+export function isUse(row: string, column: number, name: string): boolean {
+  return (
+    BEFORE.test(row.slice(0, column - 1)) ||
+    AFTER.test(row.slice(column - 1 + name.length)) ||
+    PASSED.test(row)
+  );
+}
