@@ -41,10 +41,10 @@ const row = (id: TaskRow['id'], also: Partial<TaskRow> = {}): TaskRow => ({
   ...also,
 });
 
-function loaded(...rows: TaskRow[]): Store {
+async function loaded(...rows: TaskRow[]): Promise<Store> {
   const store = new Store();
   const board: Board = { event: 10, plans: [], rows, sessions: [], inbox: [] };
-  store.load(board);
+  await store.load(board);
   return store;
 }
 
@@ -56,8 +56,8 @@ const event = (type: string, also: Partial<ReveilleEvent> = {}): ReveilleEvent =
   ...also,
 });
 
-test('[DSH1.14] events bring states, waits, turns and pauses up to date, without changing a row in place', () => {
-  const store = loaded(row('task_1'), row('task_2'));
+test('[DSH1.14] events bring states, waits, turns and pauses up to date, without changing a row in place', async () => {
+  const store = await loaded(row('task_1'), row('task_2'));
   const [before, other] = [store.rows.get('task_1'), store.rows.get('task_2')];
   const ids = { task: 'task_1', run: 'run_1' };
   fold(store, [
@@ -80,8 +80,8 @@ test('[DSH1.14] events bring states, waits, turns and pauses up to date, without
   expect(store.rows.get('task_1')?.run).toMatchObject({ inTurn: false, paused: false });
 });
 
-test('[DSH1.14] what an event does not tell is read again: new tasks, new runs and ends, plans, the inbox', () => {
-  const store = loaded(row('task_1'));
+test('[DSH1.14] what an event does not tell is read again: new tasks, new runs and ends, plans, the inbox', async () => {
+  const store = await loaded(row('task_1'));
   fold(store, [
     event('task.created', { task: 'task_9', data: { state: 'pending' } }),
     event('run.opened', { task: 'task_1', run: 'run_2' }),
@@ -92,8 +92,8 @@ test('[DSH1.14] what an event does not tell is read again: new tasks, new runs a
   expect(store.stale).toEqual({ inbox: true, plans: true });
 });
 
-test('[DSH1.14] mail and conflicts follow from events, also from those before the rows were read', () => {
-  const store = loaded(row('task_1'), row('task_2'));
+test('[DSH1.14] mail and conflicts follow from events, also from those before the rows were read', async () => {
+  const store = await loaded(row('task_1'), row('task_2'));
   const mail = { session: 'session_1', messages: ['msg_1', 'msg_2'] };
   foldHistory(store, [
     event('message.queued', { ...mail, data: { kind: 'words' } }),
@@ -109,8 +109,8 @@ test('[DSH1.14] mail and conflicts follow from events, also from those before th
   expect(store.conflicts.size).toBe(0);
 });
 
-test('[DSH1.14] what is remembered of events is bounded', () => {
-  const store = loaded(row('task_1'));
+test('[DSH1.14] what is remembered of events is bounded', async () => {
+  const store = await loaded(row('task_1'));
   for (let i = 0; i < 20; i++)
     fold(
       store,

@@ -20,7 +20,7 @@ const PROTECTED = {
 const PATHS = Object.values(HTTP_ROUTES).flatMap(({ method, path }) =>
   path.includes(':operation')
     ? HTTP_OPERATION_NAMES.map((name) => ({ method, path: path.replace(':operation', name) }))
-    : [{ method, path: path.replace(':attachment', 'a1') }],
+    : [{ method, path: path.replace(':attachment', 'a1').replace(':view', 'board') }],
 );
 
 describe('attacks on the door', () => {

@@ -9,8 +9,12 @@ export const clean = (text: string): string =>
     found === '\r' ? '' : `⟨${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
   );
 
+/** Most texts are: they are looked at once, ten thousand of them when the page is opened. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
 /** On one line, and not longer than that. */
 export const oneLine = (text: string, longest = 240): string => {
+  if (text.length <= longest && PLAIN.test(text)) return text;
   const flat = clean(text.slice(0, longest * 2))
     .replaceAll(/\s+/g, ' ')
     .trim();

@@ -30,7 +30,7 @@ async function follow(store: Store, changed: () => void): Promise<never> {
   for (let loaded = false; ;) {
     try {
       if (!loaded) {
-        store.load(await api().views.board());
+        await store.load(await api().views.board());
         loaded = true;
         foldHistory(store, await history(store.event));
         changed();

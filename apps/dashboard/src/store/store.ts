@@ -27,6 +27,7 @@ export interface MailRow {
 }
 
 const MOST_EVENTS = 5_000;
+const AT_ONCE = 1_000;
 
 /**
  * Everything the page knows, by id. Rows are never changed in place: whoever holds one sees when it is another. Changes
@@ -50,11 +51,15 @@ export class Store {
   /** On the screen now: what no event tells of these is asked for now and then. */
   readonly visible = new Set<TaskId>();
 
-  load(board: Board): void {
+  /** A little at a time: ten thousand rows at once would be a moment in which nothing moves. */
+  async load(board: Board): Promise<void> {
     for (const map of [this.rows, this.plans, this.sessions, this.inbox, this.conflicts, this.mail])
       map.clear();
     this.events = [];
-    this.putRows(board.rows);
+    for (let from = 0; from < board.rows.length; from += AT_ONCE) {
+      if (from > 0) await new Promise((resolve) => setTimeout(resolve));
+      this.putRows(board.rows.slice(from, from + AT_ONCE));
+    }
     this.putPlans(board.plans);
     this.putInbox(board.inbox);
     for (const session of board.sessions)

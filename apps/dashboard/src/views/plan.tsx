@@ -74,6 +74,7 @@ function PlanHead({ plan, rows }: { plan: Plan; rows: readonly TaskRow[] }) {
 }
 
 const conflictsAmong = (rows: readonly TaskRow[]): ConflictRow[] => {
+  if (store.conflicts.size === 0) return [];
   const open = new Set(
     rows.filter(({ state }) => !isTerminal(state) || state === 'completed').map(({ id }) => id),
   );
