@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { Request } from '@reveille/protocol';
+import { ONLY_CHOICES, choicesOf, type Choice, type Request } from '@reveille/protocol';
 import { attempt, under } from '../acts/perform.tsx';
 import { api } from '../link/api.ts';
 import { oneLine } from '../parts/clean.ts';
 import { Prose } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';
-import { href } from '../router.ts';
+import { go, href } from '../router.ts';
 import { store } from '../store/store.ts';
 
 const KINDS: Readonly<Record<Request['kind'], string>> = {
@@ -15,15 +15,20 @@ const KINDS: Readonly<Record<Request['kind'], string>> = {
   idle: 'is silent',
   failure: 'has failed',
   escape: 'left its worktree',
+  plan: 'wants to start a plan',
+  conflict: 'does not merge',
+  budget: 'has used up its budget',
 };
 
-/** These mean something else than words: anything that is not one of the choices would do nothing. */
-const onlyChoices = ({ kind, options }: Request): boolean =>
-  options.length > 0 && (kind === 'idle' || kind === 'escape' || kind === 'failure');
+/** A request for leave without choices of its own has the usual two. */
+const offered = (request: Request): readonly Choice[] =>
+  request.kind === 'approval' && request.options.length === 0
+    ? choicesOf({ ...request, options: ['approved', 'denied'] })
+    : choicesOf(request);
 
-/** Of a request for leave without choices of its own. */
-const choicesOf = ({ kind, options }: Request): readonly string[] =>
-  kind === 'approval' && options.length === 0 ? ['approved', 'denied'] : options;
+/** Words mean something if they are an answer, or say more about a choice. */
+const takesWords = (request: Request): boolean =>
+  !ONLY_CHOICES.has(request.kind) || offered(request).some(({ takes }) => takes !== undefined);
 
 const HARM = /^(deny|denied|reject|cancel|no)\b/i;
 
@@ -31,7 +36,13 @@ const HARM = /^(deny|denied|reject|cancel|no)\b/i;
 export function RequestCard({ request }: { request: Request }) {
   const row = store.rows.get(request.task);
   const busy = under.value.has(request.id);
+  const [words, setWords] = useState('');
   const answer = (text: string): Promise<void> => answerWith(request, text);
+  const choose = ({ id, takes }: Choice): void => {
+    // A look is no answer.
+    if (id === 'details') go(`/task/${request.task}`);
+    else void answer(takes !== undefined && words.trim() !== '' ? `${id} ${words.trim()}` : id);
+  };
   return (
     <article
       class="request"
@@ -50,19 +61,22 @@ export function RequestCard({ request }: { request: Request }) {
       </header>
       <Prose text={request.text} />
       <div class="request-choices">
-        {choicesOf(request).map((option, i) => (
+        {offered(request).map((choice, i) => (
           <button
-            key={option}
+            key={choice.id}
             type="button"
-            class={`button ${i === 0 ? 'first' : ''} ${HARM.test(option) ? 'harm' : ''}`}
+            class={`button ${i === 0 ? 'first' : ''} ${HARM.test(choice.id) ? 'harm' : ''}`}
             disabled={busy}
+            title={choice.takes === undefined ? choice.label : `${choice.label}: ${choice.takes}`}
             data-choice={i + 1}
-            onClick={() => void answer(option)}
+            onClick={() => choose(choice)}
           >
-            <kbd>{i + 1}</kbd> {oneLine(option, 80)}
+            <kbd>{i + 1}</kbd> {oneLine(choice.id, 80)}
           </button>
         ))}
-        {onlyChoices(request) ? null : <Words kind={request.kind} busy={busy} answer={answer} />}
+        {takesWords(request) ? (
+          <Words {...{ request, busy, words, setWords }} answer={() => void answer(words)} />
+        ) : null}
       </div>
     </article>
   );
@@ -80,17 +94,22 @@ async function answerWith({ id }: Request, text: string): Promise<void> {
 }
 
 interface WordsProps {
-  readonly kind: Request['kind'];
+  readonly request: Request;
   readonly busy: boolean;
-  readonly answer: (text: string) => Promise<void>;
+  readonly words: string;
+  readonly setWords: (words: string) => void;
+  readonly answer: () => void;
 }
 
-function Words({ kind, busy, answer }: WordsProps) {
-  const [words, setWords] = useState('');
-  const label = kind === 'review' ? 'What should be different' : 'Answer in your own words';
+function Words({ request, busy, words, setWords, answer }: WordsProps) {
+  const { kind } = request;
+  const alone = !ONLY_CHOICES.has(kind);
+  const more = offered(request).find(({ takes }) => takes !== undefined);
+  const usual = kind === 'review' ? 'What should be different' : 'Answer in your own words';
+  const label = alone || !more ? usual : `For ${more.id}: ${more.takes}`;
   const send = (event: Event): void => {
     event.preventDefault();
-    if (words.trim() !== '') void answer(words);
+    if (alone && words.trim() !== '') answer();
   };
   return (
     <form class="request-words" onSubmit={send}>
@@ -104,9 +123,11 @@ function Words({ kind, busy, answer }: WordsProps) {
           if (event.key === 'Enter' && !event.shiftKey) send(event);
         }}
       />
-      <button type="submit" class="button" disabled={busy || words.trim() === ''}>
-        Send
-      </button>
+      {alone ? (
+        <button type="submit" class="button" disabled={busy || words.trim() === ''}>
+          Send
+        </button>
+      ) : null}
     </form>
   );
 }
