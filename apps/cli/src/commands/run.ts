@@ -1,6 +1,6 @@
 import {
   BudgetLimits,
-  formatAgentType,
+  type AgentType,
   type Client,
   type Plan,
   type Request,
@@ -18,7 +18,6 @@ import type { Followed } from '../view/follow.ts';
 import { follow, outcome } from './following.ts';
 import { promptOf, spawnHere } from './spawn.ts';
 
-/** One more word of the request is enough to know what a person wants of it. */
 const HOW = 'Start it? [Enter] yes, [n] drop it, or say what is to be different: ';
 
 export const run = command({
@@ -173,5 +172,4 @@ const plansOf = async (client: Client, owner: string): Promise<Plan[]> =>
   (await client.listPlans()).filter((plan) => plan.owner === owner);
 
 /** Whether a task is an orchestrator's, whose plan may be put to whoever watches. */
-export const isGoal = (agent: Parameters<typeof formatAgentType>[0]): boolean =>
-  agent.name === 'orchestrator';
+export const isGoal = (agent: AgentType): boolean => agent.name === 'orchestrator';
