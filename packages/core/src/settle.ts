@@ -49,6 +49,7 @@ export async function settle(
     const host = run.identity === null ? null : run.host;
     const rest = { host, turn: null, inquiry: null, retryAt: null, end, ...counted(context, run) };
     tx.put('run', { ...run, state: 'ended', ...rest });
+    if (rest.counts) tx.note({ type: 'run.counted', task: task.id, run: run.id, data: rest.counts });
     if (task.budget) await release(tx, task.budget, `${run.id}/`);
   }
   const to = nextState(task, end);

@@ -30,6 +30,7 @@ test('[NAV3.20] what a run does is counted on its record with each turn, through
   await world.worker(id).reports('Found.');
   const counts = { ...NO_COUNTS, navigation: 3, fromText: 1, search: 1, spawns: 1 };
   expect((await world.task(id)).run?.counts).toEqual(counts);
+  expect(await world.events('run.counted')).toMatchObject([{ run, data: counts }]);
   // A chat of an earlier life is reached through the engine of this one.
   const mail = await world.as({ kind: 'session', session: chat.id }).checkUpdates();
   expect(mail.at(-1)?.text).toContain(
