@@ -106,7 +106,17 @@ async function pauseBusy(world: World, person: Orchestrator): Promise<void> {
   const busy = world.chance.pick(
     [...rows.run.values()].filter(({ state, turn }) => state === 'open' && turn),
   );
-  if (busy) await person.pauseWorker(busy.task);
+  if (!busy) return;
+  await person.pauseWorker(busy.task);
+  const agent = world.hosts
+    .flatMap((host) => [...host.processes.values()])
+    .find(({ spec, turnOpen }) => spec.run === busy.id && turnOpen !== null);
+  if (!agent || !world.mayGrow()) return;
+  // It has not heard of it yet, and wants to hand something on.
+  const input = { prompt: 'one more thing', name: `late${world.nextPid()}` };
+  void agent
+    .call('spawns', (to) => to.spawnSubtask(input, { blocking: false }))
+    .catch((error: unknown) => world.say(agent.life, `the late spawn is refused: ${String(error)}`));
 }
 
 async function stopPlan(world: World, person: Orchestrator): Promise<void> {
