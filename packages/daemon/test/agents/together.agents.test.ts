@@ -28,6 +28,8 @@ test('[EXE10.8] agents of all vendors at once, in one repository, and their work
   const stateOf = async (): Promise<string> => (await client.getPlan(view.plan.id)).plan.state;
   await until(async () => ['completed', 'failed', 'cancelled'].includes(await stateOf()));
   expect(await stateOf()).toBe('completed');
-  const files = house.git('ls-tree', '--name-only', 'reveille/Five-agents', 'reveille-example/').split('\n');
+  const files = house
+    .git('ls-tree', '--name-only', 'reveille/Five-agents/integration', 'reveille-example/')
+    .split('\n');
   expect(files).toEqual(VENDORS.map(({ name }) => `reveille-example/${name}.md`).toSorted());
 });

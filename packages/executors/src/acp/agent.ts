@@ -94,7 +94,7 @@ export class AcpAgent implements Agent {
 
   async steer(input: TurnInput): Promise<'taken' | 'refused'> {
     const [life, turn] = [this.#life, this.#turn];
-    if (!life?.steers || turn?.prompt == null || turn.cancelled) return 'refused';
+    if (!life?.steers || !turn || turn.prompt === null || turn.cancelled) return 'refused';
     const taken = await life.steer(input.text).catch((error: unknown) => {
       this.#log('an agent did not take what it was offered in its turn', { error: String(error) });
       return false;
