@@ -33,6 +33,9 @@ export const WITHOUT_BROWSER =
     ? 'no Chromium: install one (Debian: apt install chromium) or name it in REVEILLE_CHROMIUM'
     : null;
 
+/** Returns at once when it is built. */
+export const buildPage = (): void => void execFileSync(process.execPath, [BUILD], { stdio: 'inherit' });
+
 /** A browser with the page of a person who was let in. What it says is wrong is kept. */
 export class Window implements AsyncDisposable {
   readonly browser: Browser;
@@ -46,7 +49,7 @@ export class Window implements AsyncDisposable {
 
   static async open(options: Parameters<Browser['newContext']>[0] = {}): Promise<Window> {
     if (CHROMIUM === null) throw new Error('There is no Chromium here, and the tests must not be left out.');
-    execFileSync(process.execPath, [BUILD], { stdio: 'inherit' });
+    buildPage();
     const browser = await chromium.launch({
       executablePath: CHROMIUM,
       // Root, as in a container, has no sandbox of its own.

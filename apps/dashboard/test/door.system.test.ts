@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { createHmac } from 'node:crypto';
 import { PAGE_ROUTES } from '@reveille/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { WITHOUT_BROWSER, Window } from './browser.ts';
-import { House } from './house.ts';
+import { WITHOUT_BROWSER, Window, buildPage } from './browser.ts';
+import { House, until } from './house.ts';
 
 describe('being let in', () => {
   let house: House;
   let url: string;
   beforeAll(async () => {
+    buildPage();
     house = new House();
     await house.connect();
     ({ url } = await house.running());
@@ -130,10 +131,14 @@ describe('being let in', () => {
       });
       process.kill(pid, 'SIGKILL');
       await page.locator('[data-link="offline"]').waitFor();
-      await new Promise<void>((resolve, reject) => {
-        thief.once('error', reject);
-        thief.listen(Number(new URL(was).port), '127.0.0.1', resolve);
-      });
+      // Another program of the machine may have the port for a moment.
+      await until(
+        () =>
+          new Promise<boolean>((resolve) => {
+            thief.once('error', () => resolve(false));
+            thief.listen(Number(new URL(was).port), '127.0.0.1', () => resolve(true));
+          }),
+      );
       await page.getByText('is not your daemon').waitFor();
       expect(heard.length).toBeGreaterThan(0);
       expect(heard.join()).not.toContain(credential.split('.')[1]);
