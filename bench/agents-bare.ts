@@ -48,7 +48,7 @@ const environment = (agent: RealAgent, preset: Preset, { model, folder }: Given)
   HOME: join(folder, 'home'),
   ...environmentFor(
     preset,
-    { confined: true, asks: false, nests: false },
+    { confined: true, asks: false },
     { outer: {}, configured: recipeFor(agent, model).env },
   ),
 });

@@ -40,7 +40,7 @@ function goal(): string {
   });
 }
 
-test('[CLI1.90] a goal is shown as a plan, approved at another door, seen through, and comes home', async () => {
+test('[CLI1.95] a goal is shown as a plan, approved at another door, seen through, and comes home', async () => {
   await using model = await startModelServer();
   await using house = houseWith(model);
   house.git('config', 'user.name', 'Ann');
@@ -63,7 +63,7 @@ test('[CLI1.90] a goal is shown as a plan, approved at another door, seen throug
   expect(house.git('ls-files').trim()).toBe('SIGN');
 });
 
-test('[CLI1.91] with --yes nothing is asked; Ctrl-C leaves it, and attach comes back to its end', async () => {
+test('[CLI1.96] with --yes nothing is asked; Ctrl-C leaves it, and attach comes back to its end', async () => {
   await using model = await startModelServer();
   await using house = houseWith(model);
   const child = house.start(['run', goal(), '-y', '-b', 'builtin']);
