@@ -14,6 +14,8 @@ export class BudgetAudit {
   readonly #past = new Map<string, number>();
   readonly #openedAt = new Map<string, number>();
   readonly #turnAt = new Map<string, number>();
+  /** Nodes whose limits were set anew: what had been set aside before may be used all the same. */
+  readonly #changed = new Set<string>();
   readonly #turnEpoch = new Map<string, number>();
   /** Per node: when the first run under it began. */
   readonly #firstAt = new Map<string, number>();
@@ -32,6 +34,7 @@ export class BudgetAudit {
   }
 
   #node(change: Durable, { before, after }: Delta<'budget'>): void {
+    if (before && before.limits !== after.limits) this.#changed.add(after.id);
     for (const name of NAMES) {
       this.#auditor.check(
         after.used[name] >= (before?.used[name] ?? 0),
@@ -50,8 +53,9 @@ export class BudgetAudit {
     const now = total(after, name);
     if (now <= limit || now <= (before ? total(before, name) : 0)) return;
     const free = name === 'tokens' || name === 'usd' ? this.#unreserved(name, after) : 0;
+    const cut = this.#changed.has(after.id) || this.#auditor.ledger.lateBudgets.has(after.id);
     this.#auditor.check(
-      now - limit <= free,
+      now - limit <= free || (cut && (name === 'tokens' || name === 'usd')),
       'budgets',
       `${name} of ${after.id} went to ${now}, the limit is ${limit}, and ${free} were used without asking`,
     );
