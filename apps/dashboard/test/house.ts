@@ -32,6 +32,7 @@ export class House implements AsyncDisposable {
     PATH: process.env['PATH'],
     HOME: join(this.folder, 'home'),
     REVEILLE_HOME: join(this.folder, 'state'),
+    REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted',
     NODE_COMPILE_CACHE: COMPILED,
     GIT_CONFIG_NOSYSTEM: '1',
   };

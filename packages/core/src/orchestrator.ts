@@ -19,6 +19,7 @@ import { REPORTING, reporting } from './operations/report.ts';
 import { SESSION_OPERATIONS, sessionOperations } from './operations/sessions.ts';
 import { TASK_OPERATIONS, taskOperations } from './operations/tasks.ts';
 import { WORK_OPERATIONS, workOperations } from './operations/work.ts';
+import { WORKER_OPERATIONS, workerOperations } from './operations/workers.ts';
 
 type Operations = Partial<Orchestrator>;
 type Group = readonly [
@@ -35,6 +36,7 @@ const GROUPS: readonly Group[] = [
   [SESSION_OPERATIONS, sessionOperations],
   [MAIL, mail],
   [WORK_OPERATIONS, workOperations],
+  [WORKER_OPERATIONS, workerOperations],
   [BACKEND_OPERATIONS, backendOperations],
 ];
 
@@ -123,6 +125,7 @@ type Offered = (
   | typeof SESSION_OPERATIONS
   | typeof MAIL
   | typeof WORK_OPERATIONS
+  | typeof WORKER_OPERATIONS
   | typeof BACKEND_OPERATIONS
 )[number];
 /** No operation is forgotten: this fails to compile if one is. */

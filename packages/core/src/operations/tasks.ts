@@ -7,10 +7,8 @@ import {
   parseInput,
   type Caller,
   type Orchestrator,
-  type PlanId,
   type StopScope,
   type Task,
-  type TaskId,
   type TaskView,
 } from '@reveille/protocol';
 import { checkCaller, checkMayAct, checkOwnsPlan, nameOf, senderOf, sessionOf } from '../authority.ts';
@@ -18,17 +16,16 @@ import { raise } from '../budget-acts.ts';
 import { viewBudget } from '../budget-view.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
-import { changedMeanwhile, openRun, pause, resume } from '../pausing.ts';
 import { checkApproved } from '../plan-approval.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
 import { knownFor } from '../repository-agents.ts';
 import { retryBy } from '../retry-by.ts';
-import { swap } from '../swap.ts';
 import { cancel, complete, review } from '../task-acts.ts';
 import type { Tx } from '../tx.ts';
 import { everyTask, viewTask } from '../views.ts';
+import { acting } from './acting.ts';
 
 export const TASK_OPERATIONS = [
   'getTask',
@@ -38,10 +35,6 @@ export const TASK_OPERATIONS = [
   'cancelTask',
   'retryTask',
   'reviewTask',
-  'swapWorker',
-  'pauseWorker',
-  'resumeWorker',
-  'interruptWorker',
   'raiseBudget',
   'getBudget',
   'stop',
@@ -55,24 +48,7 @@ export function taskOperations(
   const { store } = context;
   const by = nameOf(caller);
 
-  async function getTask(id: TaskId): Promise<TaskView> {
-    const row = await store.get('task', id);
-    if (!row) throw new ReveilleError('not_found', `There is no task ${id}.`);
-    const view = await viewTask(store, row.doc);
-    await store.barrier();
-    return view;
-  }
-
-  /** Acts on a task the caller may act on, and answers with what became of it. */
-  async function act(id: TaskId, change: (tx: Tx, task: Task) => Promise<unknown>): Promise<TaskView> {
-    await host.alive(caller);
-    await decide(context, async (tx) => {
-      const task = await tx.need('task', id);
-      await checkMayAct(tx, caller, task);
-      await change(tx, task);
-    });
-    return getTask(id);
-  }
+  const { getTask, act } = acting(host, caller);
 
   return {
     getTask,
@@ -89,21 +65,6 @@ export function taskOperations(
     async reviewTask(input) {
       const parsed = parseInput(ReviewInput, input);
       return act(parsed.task, (tx) => review(tx, context, parsed, senderOf(caller)));
-    },
-    async swapWorker(id, input) {
-      const by = parseInput(RetryInput, input);
-      await knownFor(host, id);
-      return act(id, (tx, task) => swap(tx, context, task, { caller, by }));
-    },
-    pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
-    async resumeWorker(id) {
-      const changed = await changedMeanwhile(context, id);
-      return act(id, (tx, task) => resume(tx, context, task, changed));
-    },
-    async interruptWorker(id) {
-      const view = await act(id, async (tx, task) => openRun(tx, task));
-      host.scheduler.runs.get(id)?.line.interrupt();
-      return view;
     },
     async raiseBudget(node, limits) {
       const parsed = parseInput(BudgetLimits, limits);

@@ -3,7 +3,6 @@ import type { Executor, StartSpec } from '@reveille/core';
 import {
   builtinExecutor,
   forgetSessions,
-  priceOf,
   type BuiltinRole,
   type Endpoint,
 } from '@reveille/executors/builtin';
