@@ -260,9 +260,13 @@ test('[PLN1.27] what the engine finds is said with its line', () => {
 test('[PLN1.28] the examples have no problem', () => {
   const folder = fileURLToPath(new URL('../../../examples', import.meta.url));
   const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
-  expect(files).toHaveLength(3);
+  expect(files.length).toBeGreaterThanOrEqual(4);
   const agents = ['agent', 'coder', 'product', 'reviewer', 'tester'].map((name) => ({ name, backend: null }));
-  const known = { agents, untrusted: [], backends: [{ name: 'scripted', isDefault: true }] };
+  const backends = ['scripted', 'claude', 'codex', 'gemini', 'copilot', 'opencode'].map((name, i) => ({
+    name,
+    isDefault: i === 0,
+  }));
+  const known = { agents, untrusted: [], backends };
   for (const file of files)
     expect(problems(readFileSync(`${folder}/${file}`, 'utf8'), { file, known, given: null })).toEqual([]);
 });

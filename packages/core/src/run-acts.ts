@@ -361,7 +361,9 @@ export async function letGo(
   // Somebody else may have gone on with the run, and ended it: then that one's agent is on record, and may live.
   if (run.state === 'open' || run.identity !== gone.identity) return;
   const task = await tx.need('task', run.task);
-  await spendUsage(tx, context, { task, run: { ...run, host: null, identity: null } }, { usage });
+  const released: Run = { ...run, host: null, identity: null };
+  tx.put('run', released);
+  await spendUsage(tx, context, { task, run: released }, { usage });
   if (task.state === 'ready') offerTask(tx, task, { release: true });
   else if (task.run === null) tx.drop(task.id);
 }

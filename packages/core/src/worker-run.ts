@@ -225,7 +225,8 @@ export class WorkerRun implements Taker {
   /** False: the run is no longer this host's. */
   async #recordStart(started: { identity: string | null; resume: string | null }): Promise<boolean> {
     const recorded = await this.#decideHeld(async (tx, run) => {
-      tx.put('run', { ...run, ...started, resume: started.resume ?? run.resume, on: this.#backend });
+      const { identity, resume } = started;
+      tx.put('run', { ...run, identity, resume: resume ?? run.resume, on: this.#backend });
       return true;
     });
     if (this.#held) this.#held = { ...this.#held, identity: started.identity };
