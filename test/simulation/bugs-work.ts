@@ -106,7 +106,7 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
     name: 'second-process',
     invariant: 'one agent',
     file: core('worker-run.ts'),
-    find: `    if (reap !== null) await this.#executor?.reap(reap);
+    find: `    if (reap !== null) await this.#context.executors.get(begun.run.on ?? this.#backend)?.reap(reap);
 `,
     replace: '',
     why: 'a resume starts a second process while the first still lives',

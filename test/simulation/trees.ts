@@ -175,6 +175,8 @@ export class Trees {
   }
 
   #trouble(fault: 'no_worktree' | 'work_not_taken', words: string): void {
-    if (this.#world.strikes(fault, 0.1)) throw new ReveilleError('workspace_failed', words);
+    // Most ends that say nothing of it are refused or failed anyway; one that would pass must come up too.
+    if (this.#world.strikes(fault, fault === 'work_not_taken' ? 0.4 : 0.1))
+      throw new ReveilleError('workspace_failed', words);
   }
 }

@@ -63,9 +63,11 @@ export async function raiseAsTold(
       'No limit of this budget can be raised to go on; answer "stop".',
     );
   const node = await tx.need('budget', short.node);
-  const now = node.limits[short.key] ?? short.limit;
-  const twice = { [short.key]: Math.max(now, short.limit) * 2 };
-  await setLimits(tx, context, node, words.trim() === '' ? twice : limitsIn(words));
+  const twice = 2 * Math.max(node.limits[short.key] ?? 0, short.limit);
+  const used = short.key === 'wallMs' ? 0 : taken(node, short.key);
+  // Whoever overran it by far needs more than twice as much to go on.
+  const more = { [short.key]: twice > used ? twice : 2 * used };
+  await setLimits(tx, context, node, words.trim() === '' ? more : limitsIn(words));
 }
 
 function limitsIn(words: string): BudgetLimits {

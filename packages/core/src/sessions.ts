@@ -2,7 +2,7 @@ import { isTerminal, type Session, type SessionKind } from '@reveille/protocol';
 import { bornSession } from './births.ts';
 import type { Context } from './context.ts';
 import { closeMailbox } from './mailbox.ts';
-import { cancelTree, leaveRequests } from './settle.ts';
+import { cancelTree, passOnAll } from './settle.ts';
 import type { Tx } from './tx.ts';
 
 export const openSession = (
@@ -30,7 +30,8 @@ export async function endSession(tx: Tx, context: Context, session: Session): Pr
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
     if (isTerminal(child.state)) continue;
     // A plan outlives whoever saved it.
-    if (child.plan !== null) await leaveRequests(tx, context, child, session.id);
-    else await cancelTree(tx, context, child, { by: 'reveille', why: `session ${session.name} has ended` });
+    if (child.plan === null)
+      await cancelTree(tx, context, child, { by: 'reveille', why: `session ${session.name} has ended` });
   }
+  await passOnAll(tx, context, session.id);
 }

@@ -87,7 +87,7 @@ export async function finish(
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
   if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
-  await passOnAll(tx, context, session);
+  if (isOrchestrator(session)) await passOnAll(tx, context, session.id);
   if (task.state === 'cancelled') await cancelPlans(tx, context, session, { by: 'reveille', why: task.why });
 }
 
@@ -177,11 +177,10 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
   }
 }
 
-/** What an orchestrator was to decide about is for whoever is next; nobody waits five minutes for one that is gone. */
-async function passOnAll(tx: Tx, context: Context, session: Session): Promise<void> {
-  if (!isOrchestrator(session)) return;
+/** What somebody who has ended was to decide is for whoever is next; nobody waits five minutes for one that is gone. */
+export async function passOnAll(tx: Tx, context: Context, ended: SessionId): Promise<void> {
   for (const request of await tx.list('request', { list: 'passing', equal: [1] }))
-    if (request.with === session.id) await passOn(tx, context, request);
+    if (request.with === ended) await passOn(tx, context, request);
 }
 
 /** The plans of an orchestrator that is cancelled go with it. */
@@ -215,7 +214,7 @@ async function handTo(tx: Tx, context: Context, child: Task, owner: Task['owner'
 }
 
 /** What a task, or one below it, asked somebody who has ended goes at once to the next who can answer (INB2). */
-export async function leaveRequests(tx: Tx, context: Context, task: Task, ended: SessionId): Promise<void> {
+async function leaveRequests(tx: Tx, context: Context, task: Task, ended: SessionId): Promise<void> {
   for (const request of await openRequests(tx, task))
     if (request.with === ended) await passOn(tx, context, request);
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] }))

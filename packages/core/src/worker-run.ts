@@ -185,9 +185,7 @@ export class WorkerRun implements Taker {
     this.#backend = begun.task.agent.backend;
     this.#executor = this.#context.executors.get(this.#backend) ?? null;
     const reap = begun.kind === 'reap' ? begun.run.identity : begun.reap;
-    // Another backend may have started it.
-    const { on = begun.task.agent.backend } = begun.run;
-    if (reap !== null) await this.#context.executors.get(on)?.reap(reap);
+    if (reap !== null) await this.#context.executors.get(begun.run.on ?? this.#backend)?.reap(reap);
     if (this.#phase !== 'starting') return;
     if (begun.kind === 'reap') return this.#leave();
     if (begun.waits) {
@@ -229,7 +227,8 @@ export class WorkerRun implements Taker {
       tx.put('run', { ...run, identity, resume: resume ?? run.resume, on: this.#backend });
       return true;
     });
-    if (this.#held) this.#held = { ...this.#held, identity: started.identity };
+    // What is not on record is not what this host has to let go of.
+    if (recorded && this.#held) this.#held = { ...this.#held, identity: started.identity };
     if (this.line.started === started) this.line.started = null;
     return recorded ?? false;
   }
