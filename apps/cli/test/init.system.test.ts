@@ -22,7 +22,7 @@ test('[CLI1.40] init writes settings, an example, a schema and a place for agent
 });
 
 test('[CLI1.40] what init writes can be used as it is', async () => {
-  await using house = new House();
+  await using house = new House({ REVEILLE_ENGINE_DEFAULT_BACKEND: undefined });
   await house.run(['init', '--yes']);
   expect((await house.run(['plan', 'validate', '.reveille/plans/example.yaml'])).out).toBe(
     '.reveille/plans/example.yaml: 3 tasks, no problem\n',
@@ -221,7 +221,10 @@ test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', 
 });
 
 test('[CLI1.48] config says what is set and where; what a repository says counts once it is trusted', async () => {
-  await using house = new House({ REVEILLE_ENGINE_CONCURRENCY: '3' });
+  await using house = new House({
+    REVEILLE_ENGINE_DEFAULT_BACKEND: undefined,
+    REVEILLE_ENGINE_CONCURRENCY: '3',
+  });
   interface Shown {
     settings: { setting: string; value: unknown; from: string }[];
     ignored: string[];

@@ -31,7 +31,11 @@ test('[EXE1.20] a turn is a prompt; what the agent says, thinks, calls, edits an
   ]);
   expect(life.of('tool_end').map(({ failed }) => failed)).toEqual([false, true]);
   expect(life.of('file_touched').map(({ path }) => path)).toEqual([join(bench.workdir, 'a.txt')]);
-  expect(life.of('usage')).toEqual([{ type: 'usage', id: '1-1', tokens: 42, usd: 0.5 }]);
+  // What it cost is told as soon as it says so; its tokens when the turn ends.
+  expect(life.of('usage')).toEqual([
+    { type: 'usage', id: '1-1', tokens: 0, usd: 0.5 },
+    { type: 'usage', id: '1-2', tokens: 42, usd: 0 },
+  ]);
 });
 
 test('[EXE1.20] turns follow each other in one session, and what it is asked between them waits', async () => {
@@ -210,7 +214,7 @@ test('[EXE4.21] one that is stopped in its turn is first asked, and what it then
   await life.says('busy');
   await life.agent.stop('enough');
   expect(life.events.slice(-2)).toEqual([
-    { type: 'usage', id: '1-1', tokens: 9, usd: 0 },
+    { type: 'usage', id: '1-1', tokens: 9, usd: null },
     { type: 'exited', detail: 'enough' },
   ]);
   expect(life.of('turn_ended')).toEqual([]);
