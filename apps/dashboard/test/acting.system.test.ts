@@ -135,7 +135,7 @@ tasks:
     expect((await client.getTask(idOf('long'))).task.state).toBe('cancelled');
 
     await page.goto(`${origin}/dashboard/task/${idOf('bad')}`);
-    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.locator('[data-act="retry"]').click();
     await until(async () => (await client.getTask(idOf('bad'))).task.attempts === 2);
 
     await page.goto(`${origin}/dashboard/task/${idOf('shown')}`);
