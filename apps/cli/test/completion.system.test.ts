@@ -22,6 +22,7 @@ test('[CLI1.5] bash completes every verb, the verbs of a group, and the options 
   expect(offered(script, ['plan', 'v'])).toEqual(['validate']);
   expect(offered(script, ['plan', 'run', '--'])).toEqual([
     '--input',
+    '--budget',
     '--detach',
     '--json',
     '--repo',
