@@ -11,19 +11,20 @@ export async function releaseDependents(tx: Tx, task: Task): Promise<number> {
     const openDependencies = dependent.openDependencies - 1;
     const next = { ...dependent, openDependencies };
     tx.put('task', next);
-    await makeReady(tx, next);
-    if ((await tx.need('task', id)).state === 'ready') freed++;
+    // A layer may have ten thousand of these, and most still wait for others.
+    if (openDependencies === 0 && (await makeReady(tx, next))) freed++;
   }
   return freed;
 }
 
-/** A pending task whose dependencies have completed is ready; it is offered while its plan is active. */
-export async function makeReady(tx: Tx, task: Task): Promise<void> {
-  if (task.state !== 'pending' || task.openDependencies > 0) return;
+/** A pending task whose dependencies have completed is ready; it is offered while its plan is active. Whether it is now. */
+export async function makeReady(tx: Tx, task: Task): Promise<boolean> {
+  if (task.state !== 'pending' || task.openDependencies > 0) return false;
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
-  if (plan?.state === 'draft' && !task.byHand) return;
+  if (plan?.state === 'draft' && !task.byHand) return false;
   const next = moveTask(tx, task, 'ready', { why: readyWhy(plan, task) });
   if (mayStart(plan, next)) offerTask(tx, next);
+  return true;
 }
 
 export const mayStart = (plan: Plan | null, task: Task): boolean =>
