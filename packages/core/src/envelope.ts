@@ -100,7 +100,7 @@ export function endBody(task: Task, end: RunEnd, counts?: RunCounts): string {
 }
 
 /** One line, harmless, of bounded length: a prompt is an author's word and may hold anything. */
-export function quote(text: string): string {
+export function quote(text: string, most = 300): string {
   const flat = defuse(text.replaceAll(/\s+/g, ' ').trim());
-  return JSON.stringify(flat.length > 300 ? `${flat.slice(0, 300)}…` : flat);
+  return JSON.stringify(flat.length > most ? `${flat.slice(0, most)}…` : flat);
 }

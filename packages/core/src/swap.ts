@@ -8,6 +8,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
+import { quote } from './envelope.ts';
 import { enqueue } from './mailbox.ts';
 import { offerTask } from './offers.ts';
 import { withAnother } from './retry-by.ts';
@@ -53,7 +54,11 @@ export async function swap(
 }
 
 function digestOf(task: Task, run: Run): string {
-  const words = run.lastWords === '' ? '' : ` Its last words were: ${run.lastWords.slice(-LAST_WORDS)}`;
+  // Quoted: they are its words, and not ours.
+  const words =
+    run.lastWords === ''
+      ? ''
+      : ` Its last words were: ${quote(run.lastWords.slice(-LAST_WORDS), LAST_WORDS)}`;
   return `You take this task over from ${formatAgentType(task.agent)}, which was at it for ${run.turns} turns. What it did is in your worktree: look at the commits on your branch and at what is not committed before you change anything.${words}`;
 }
 

@@ -22,6 +22,8 @@ export function workerOperations(
     },
     pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
     async resumeWorker(id) {
+      // Whether the caller may at all comes first: a look at a checkout is work.
+      await act(id, async () => undefined);
       const changed = await changedMeanwhile(context, id);
       return act(id, (tx, task) => resume(tx, context, task, changed));
     },
