@@ -23,6 +23,16 @@ export interface JobResult {
   readonly sights: Record<string, number>;
 }
 
+export const nothing = (): JobResult => ({
+  seeds: 0,
+  virtualMs: 0,
+  steps: 0,
+  events: 0,
+  failures: [],
+  struck: {},
+  sights: {},
+});
+
 export interface RunOptions {
   readonly seeds: Iterable<number>;
   readonly jobs: number;
@@ -40,15 +50,7 @@ const BATCH = 50;
 /** Runs seeds in processes of their own, with a planted bug or without, and adds everything up. */
 export async function runSeeds(options: RunOptions): Promise<JobResult & { readonly seconds: number }> {
   const started = performance.now();
-  const total: JobResult = {
-    seeds: 0,
-    virtualMs: 0,
-    steps: 0,
-    events: 0,
-    failures: [],
-    struck: {},
-    sights: {},
-  };
+  const total = nothing();
   const batches = inBatches(options.seeds);
   const over = started + (options.seconds ?? Infinity) * 1_000;
   const enough = (): boolean =>

@@ -1,7 +1,7 @@
 // One process that runs seeds: `node worker.ts [bug]`, driven by runner.ts. The engine is imported after the bug, if
 // any, has been planted.
 import { plant } from './plant.ts';
-import type { Job, JobResult } from './runner.ts';
+import { nothing, type Job } from './runner.ts';
 
 const [, , bug] = process.argv;
 if (bug) plant(bug);
@@ -10,15 +10,7 @@ const { simulate } = await import('./simulate.ts');
 process.on('message', (job: Job) => void run(job));
 
 async function run({ seeds, stopAtFailure }: Job): Promise<void> {
-  const result: JobResult = {
-    seeds: 0,
-    virtualMs: 0,
-    steps: 0,
-    events: 0,
-    failures: [],
-    struck: {},
-    sights: {},
-  };
+  const result = nothing();
   for (const seed of seeds) {
     const one = await simulate(seed);
     result.seeds++;

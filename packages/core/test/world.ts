@@ -2,7 +2,6 @@ import {
   DEFAULTS,
   Engine,
   INTEGRATOR,
-  NOTHING_FOUND,
   type Agents,
   type Executor,
   type RunTally,
@@ -29,6 +28,7 @@ import { Memory, openMemory, type MemoryBackend } from '@reveille/stores';
 import { expect } from 'vitest';
 import { FakeAgent, type AgentWorld } from './fake-agent.ts';
 import { FakeClock, quiet, type ClockView } from './fake-clock.ts';
+import { paperCheckouts } from './paper-checkouts.ts';
 
 type Nested<T> = { readonly [K in keyof T]?: T[K] extends object ? Partial<T[K]> : T[K] };
 
@@ -261,7 +261,7 @@ export class World implements AsyncDisposable {
         reportsByLastMessage: (agent) => options.byLastMessage?.includes(agent.name) ?? false,
         ...options.definitions,
       },
-      ...(this.#hasFiles ? { workspaces: { ...workspaces(options.work), ...options.workspaces } } : {}),
+      ...(this.#hasFiles ? { workspaces: { ...paperCheckouts(options.work), ...options.workspaces } } : {}),
       settings: merged(options.settings ?? {}),
       ...(options.tally ? { tally: options.tally() } : {}),
       log: (level, message, data) => this.logs.push({ level, message, data }),
@@ -358,47 +358,6 @@ function merged(settings: Nested<Settings>): Settings {
   return result as unknown as Settings;
 }
 
-/** What a run left, with nothing wrong about it. */
-export const product = (worktree: string, branch: string, files: WorkProduct['files']): WorkProduct => ({
-  worktree,
-  branch,
-  commit: 'c0ffee',
-  problem: null,
-  files,
-});
-
-function workspaces(work: WorldOptions['work']): Workspaces {
-  const unused = (): never => {
-    throw new Error('no such checkout in this world');
-  };
-  return {
-    open: async ({ task }) => ({
-      path: `/trees/${task.id}`,
-      branch: task.name,
-      environment: {},
-      notices: [],
-    }),
-    checkpoint: async (task) => `checkpoint of ${task.name}`,
-    changedSince: async () => [{ path: 'by-hand.ts', insertions: 2, deletions: 1 }],
-    look: async () => NOTHING_FOUND,
-    collect: async (task) => ({ work: work?.(task) ?? null, findings: NOTHING_FOUND }),
-    leave: async () => undefined,
-    diff: async ({ id, name }) => ({
-      worktree: `/trees/${id}`,
-      branch: name,
-      start: 'base',
-      files: [],
-      patch: '',
-      truncated: false,
-    }),
-    pull: unused,
-    discard: unused,
-    snapshots: unused,
-    restore: unused,
-    bringHome: unused,
-  };
-}
-
 /** The call is refused with this code; the error is handed back for a closer look. */
 export async function refused(
   call: Promise<unknown>,
@@ -422,4 +381,5 @@ export async function pending(promise: Promise<unknown>): Promise<boolean> {
   return first === open;
 }
 
+export { product } from './paper-checkouts.ts';
 export { quiet };

@@ -11,6 +11,16 @@ import { store } from './store.ts';
 export const COLUMNS = ['queued', 'working', 'waiting', 'needs', 'review', 'done', 'failed'] as const;
 export type Column = (typeof COLUMNS)[number];
 
+export const emptyColumns = (): Record<Column, TaskRow[]> => ({
+  queued: [],
+  working: [],
+  waiting: [],
+  needs: [],
+  review: [],
+  done: [],
+  failed: [],
+});
+
 export interface Summary {
   readonly byColumn: Readonly<Record<Column, readonly TaskRow[]>>;
   readonly byPlan: ReadonlyMap<PlanId, readonly TaskRow[]>;
@@ -37,15 +47,7 @@ export function summary(): Summary {
 function summarise(): Summary {
   const requests = [...store.inbox.values()].toSorted((a, b) => a.at - b.at);
   const requestOf = new Map(requests.map((request) => [request.task, request]));
-  const byColumn: Record<Column, TaskRow[]> = {
-    queued: [],
-    working: [],
-    waiting: [],
-    needs: [],
-    review: [],
-    done: [],
-    failed: [],
-  };
+  const byColumn = emptyColumns();
   const bySession = new Map([...store.rows.values()].map((row) => [row.session, row]));
   const byPlan = new Map<PlanId, TaskRow[]>();
   const byOwner = new Map<SessionId, TaskRow[]>();

@@ -9,7 +9,7 @@ import { Ago } from '../parts/time.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { href } from '../router.ts';
 import { store, type ConflictRow } from '../store/store.ts';
-import { COLUMNS, COLUMN_WORDS, columnOf, summary, type Column } from '../store/summary.ts';
+import { COLUMNS, COLUMN_WORDS, columnOf, emptyColumns, summary, type Column } from '../store/summary.ts';
 
 const PARTS = ['graph', 'board', 'list'] as const;
 /** Beyond this a graph is a blot: the board says more. */
@@ -114,15 +114,7 @@ function PlanGraph({ rows }: { rows: readonly TaskRow[] }) {
 
 function Board({ rows }: { rows: readonly TaskRow[] }) {
   const { requestOf } = summary();
-  const columns: Record<Column, TaskRow[]> = {
-    queued: [],
-    working: [],
-    waiting: [],
-    needs: [],
-    review: [],
-    done: [],
-    failed: [],
-  };
+  const columns = emptyColumns();
   for (const row of rows) columns[columnOf(row, requestOf.has(row.id))].push(row);
   const shown = COLUMNS.filter((column) => columns[column].length > 0 || ALWAYS.has(column));
   return (
