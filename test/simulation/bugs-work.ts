@@ -222,9 +222,9 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
     name: 'started-too-early',
     invariant: 'dependencies',
     file: core('graph.ts'),
-    find: `  if (task.state !== 'pending' || task.openDependencies > 0) return;
+    find: `  if (task.state !== 'pending' || task.openDependencies > 0) return false;
 `,
-    replace: `  if (task.state !== 'pending' || task.openDependencies > 1) return;
+    replace: `  if (task.state !== 'pending' || task.openDependencies > 1) return false;
 `,
     why: 'a task starts when all but one of its dependencies have completed',
   },

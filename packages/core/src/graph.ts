@@ -11,8 +11,7 @@ export async function releaseDependents(tx: Tx, task: Task): Promise<number> {
     const openDependencies = dependent.openDependencies - 1;
     const next = { ...dependent, openDependencies };
     tx.put('task', next);
-    // A layer may have ten thousand of these, and most still wait for others.
-    if (openDependencies === 0 && (await makeReady(tx, next))) freed++;
+    if (await makeReady(tx, next)) freed++;
   }
   return freed;
 }
