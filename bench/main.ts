@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -21,6 +22,9 @@ const MEASURES: Record<string, () => Promise<Measure | Measure[]>> = {
   S: measureS,
 };
 
+/** Set for a process that runs one measure of several. */
+const PART = 'REVEILLE_BENCH_PART';
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { help: { type: 'boolean', short: 'h' }, out: { type: 'string' } },
@@ -38,20 +42,17 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
+const names = positionals.length > 0 ? positionals : Object.keys(MEASURES);
+const out = values.out ?? join(import.meta.dirname, 'results', 'latest.json');
+mkdirSync(join(out, '..'), { recursive: true });
 const results: Measure[] = [];
-for (const name of positionals.length > 0 ? positionals : Object.keys(MEASURES)) {
+for (const name of names) {
   const began = performance.now();
-  const measured = await MEASURES[name]?.();
-  for (const measure of [measured ?? []].flat()) {
-    results.push(measure);
-    print(measure);
-  }
+  results.push(...(names.length === 1 ? await measured(name) : alone(name)));
   if (process.stderr.isTTY)
     process.stderr.write(`  (${Math.round((performance.now() - began) / 1_000)} s)\n`);
 }
 
-const out = values.out ?? join(import.meta.dirname, 'results', 'latest.json');
-mkdirSync(join(out, '..'), { recursive: true });
 const machine = {
   node: process.version,
   cpus: cpus().length,
@@ -59,7 +60,27 @@ const machine = {
   load: loadavg(),
 };
 writeFileSync(out, `${JSON.stringify({ at: new Date().toISOString(), machine, results }, null, 2)}\n`);
-console.log(`written to ${out}`);
+if (!process.env[PART]) console.log(`written to ${out}`);
+
+async function measured(name: string): Promise<Measure[]> {
+  const measures = [(await MEASURES[name]?.()) ?? []].flat();
+  for (const measure of measures) print(measure);
+  return measures;
+}
+
+/** In a process of its own: what the one before left in memory, or taught the compiler, is not measured too. */
+function alone(name: string): Measure[] {
+  const part = `${out}.${name}`;
+  const args = [...process.execArgv, import.meta.filename, name, '--out', part];
+  const { status } = spawnSync(process.execPath, args, {
+    stdio: 'inherit',
+    env: { ...process.env, [PART]: '1' },
+  });
+  if (status !== 0) process.exit(status ?? 1);
+  const { results: found } = JSON.parse(readFileSync(part, 'utf8')) as { results: Measure[] };
+  rmSync(part);
+  return found;
+}
 
 function print({ name, what, value, baseline, goal, met }: Measure): void {
   console.log(`${met ? '✓' : '✗'} ${name.padEnd(10)} ${what.padEnd(32)} ${value}`);

@@ -17,8 +17,10 @@ export interface Measure {
   readonly numbers: Readonly<Record<string, number>>;
 }
 
-const WARM_UPS = 10;
-const ROUNDS = 5;
+/** An engine runs for days: what is measured is one that the compiler knows. */
+const WARM_UPS = 25;
+const ROUNDS = 11;
+const RESTARTS = 5;
 const GROUP = 50;
 const COMPILED = join(tmpdir(), 'reveille-bench-compiled');
 const format = (value: number): string =>
@@ -204,7 +206,7 @@ export async function measureR(): Promise<Measure> {
   const path = join(folder.path, 'db');
   await inProcess<object>('restart.ts', ['prepare', path]);
   const runs: { opened: number; first: number }[] = [];
-  for (let i = 0; i < ROUNDS; i++) runs.push(await inProcess('restart.ts', ['restart', path]));
+  for (let i = 0; i < RESTARTS; i++) runs.push(await inProcess('restart.ts', ['restart', path]));
   const first = median(runs.map((run) => run.first));
   const opened = median(runs.map((run) => run.opened));
   return {

@@ -50,6 +50,18 @@ function changesContract(open: OpenSubject): void {
     expect(await store().get('task', 'task_2')).toBeUndefined();
   });
 
+  it('[STO1] what is missing of a row stays missing, and null stays null', async () => {
+    const whole = task({ id: 'task_1', key: null, model: 'm' });
+    const { model: _model, attempts: _attempts, ...rest } = whole;
+    const part = rest as typeof whole;
+    await store().commit(writing({ table: 'task', id: 'task_1', expect: 0, doc: part }));
+    if (use.subject.reopen) use.subject = await use.subject.reopen();
+    expect((await store().get('task', 'task_1'))?.doc).toStrictEqual(part);
+    await store().commit(writing({ table: 'task', id: 'task_1', expect: 1, doc: whole }));
+    if (use.subject.reopen) use.subject = await use.subject.reopen();
+    expect((await store().get('task', 'task_1'))?.doc).toStrictEqual(whole);
+  });
+
   it('[STO28] has at hand what a read would answer with, or nothing', async () => {
     const atHand = (id: string) => store().atHand?.('task', id);
     expect(atHand('task_1')).toBeUndefined();

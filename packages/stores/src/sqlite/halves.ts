@@ -43,21 +43,33 @@ export class Halves {
   }
 }
 
+/** A bit for each place of a text; beyond 31 they are no longer whole numbers of the machine, so no `<<`. */
+const BITS = Array.from({ length: 53 }, (_, at) => 2 ** at);
+
+/** Where a value is missing the array has null, and in front of it stands a number with the bits of these places. */
 function textOf(doc: Doc, names: readonly string[]): string {
   const fields = doc as unknown as Record<string, unknown>;
   const values: unknown[] = [];
-  for (const name of names) {
-    const value = fields[name];
-    // An array cannot say that there is none.
-    if (value === undefined)
-      return JSON.stringify(Object.fromEntries(names.map((each) => [each, fields[each]])));
+  let missing = 0;
+  for (let at = 0; at < names.length; at++) {
+    const value = fields[names[at] as string];
+    if (value === undefined) missing += BITS[at] as number;
     values.push(value);
   }
-  return JSON.stringify(values);
+  const text = JSON.stringify(values);
+  return missing === 0 ? text : `${missing}${text}`;
 }
 
 function fill(doc: Record<string, unknown>, names: readonly string[], text: string): void {
-  const half = JSON.parse(text) as unknown[] | Record<string, unknown>;
-  if (!Array.isArray(half)) Object.assign(doc, half);
-  else for (const [at, value] of half.entries()) doc[names[at] as string] = value;
+  // Rows in which something was missing were once written with the names of their fields.
+  if (text.startsWith('{')) {
+    Object.assign(doc, JSON.parse(text));
+    return;
+  }
+  const start = text.indexOf('[');
+  let missing = Number(text.slice(0, start));
+  for (const [at, value] of (JSON.parse(text.slice(start)) as unknown[]).entries()) {
+    if (missing % 2 === 0) doc[names[at] as string] = value;
+    missing = Math.floor(missing / 2);
+  }
 }
