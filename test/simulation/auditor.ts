@@ -34,6 +34,7 @@ export const INVARIANTS = {
   health: 'nobody is asked, passed on or given up before the time, on the monotonic clock',
   calls: 'every call is answered, in time, with what it asked for',
   work: 'every end says what was left; a dependent starts from it; a retry does not build on ruins',
+  room: 'no agent is started without memory and disk for it, unless none is at work; no set of waits stops everything',
   engine: 'the engine meets no error that it does not expect',
 } as const;
 export type Invariant = keyof typeof INVARIANTS;

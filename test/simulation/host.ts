@@ -1,4 +1,5 @@
 import { Life } from './life.ts';
+import { Machine } from './machine.ts';
 import type { Process } from './process.ts';
 import type { World } from './world.ts';
 
@@ -12,11 +13,14 @@ export class Host {
   stalledAt = -Infinity;
   hanging: (() => void)[] = [];
   lives = 0;
+  readonly machine: Machine | null;
   readonly #world: World;
 
   constructor(world: World, name: string) {
     this.#world = world;
     this.name = name;
+    const { machine } = world.options;
+    this.machine = machine && new Machine(world, this, machine);
   }
 
   boot(): void {

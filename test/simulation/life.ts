@@ -51,6 +51,9 @@ export class Life {
       },
       ...(world.options.files ? { workspaces: world.trees.ports(this) } : {}),
       settings: world.options.settings,
+      ...(host.machine
+        ? { machine: { gauge: host.machine.gauge(this), limits: host.machine.options.limits } }
+        : {}),
       log: (level, message, data) => {
         if (this.dead) return;
         world.say(this, `log ${level}: ${message} ${JSON.stringify(data)}`);
@@ -83,6 +86,7 @@ export class Life {
     const { world, host } = this;
     return {
       steers: world.options.steers,
+      ...(host.machine ? { memoryBytes: host.machine.options.needBytes } : {}),
       start: (spec) => new Process(this, spec),
       reap: (identity) => this.#reap(host.processes.get(identity)),
     };

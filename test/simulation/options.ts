@@ -1,5 +1,6 @@
 import { DEFAULTS, type Settings } from '@reveille/core';
 import { Chance } from './chance.ts';
+import { machineOf, type MachineOptions } from './machine.ts';
 
 /** What can go wrong. Each seed switches on a random part of it, so that rare faults are not drowned by common ones. */
 export const FAULTS = [
@@ -100,6 +101,8 @@ export interface SimOptions {
   readonly files: boolean;
   /** Whether each host keeps its own record of the agents it started. One that owns its rows may do without. */
   readonly reaps: boolean;
+  /** Null: nobody looks at the hosts, and nothing is scarce. */
+  readonly machine: MachineOptions | null;
 }
 
 export function expand(seed: number): SimOptions {
@@ -141,6 +144,7 @@ export function expand(seed: number): SimOptions {
     },
     files,
     reaps: hosts > 1 || new Chance(seed, 4).hit(0.3),
+    machine: machineOf(seed),
   };
 }
 
@@ -170,7 +174,7 @@ function settings(chance: Chance): Settings {
 }
 
 export function describe(options: SimOptions): string {
-  const { faults, habits, settings: set } = options;
+  const { faults, habits, settings: set, machine } = options;
   const kind = options.shared ? 'one database that all hosts share' : 'a file of its own';
   return [
     `seed ${options.seed}: ${options.hosts} host(s) on ${kind}, ${options.plans} plan(s) of about ${options.planTasks + 1} task(s), shape "${options.shape}", at most ${options.maxTasks} tasks`,
@@ -178,6 +182,7 @@ export function describe(options: SimOptions): string {
     `  faults (x${options.wildness}): ${[...faults].join(', ') || 'none'}`,
     `  habits: ${[...habits].join(', ') || 'none'}`,
     `  agents: histories ${options.histories.join(', ')}; ${options.steers ? 'can' : 'cannot'} be steered; work up to ${options.workMs} ms a stretch; ${options.activeMs / 1000} s before the quiet phase`,
+    `  machine: ${machine ? JSON.stringify(machine) : 'nothing is scarce'}`,
     `  settings: concurrency ${set.concurrency}, depth ${set.depth.orchestrator}/${set.depth.standalone}, children ${set.children.open} at once of ${set.children.total}, ${set.maxUpdates} updates, orphans ${set.orphans}, patience ${set.patienceMs} ms, inquiry after ${set.health.inquiryTimeoutMs} ms, requests pass on after ${set.requests.passOnAfterMs} ms and expire after ${set.requests.expireAfterMs ?? 'never'}`,
   ].join('\n');
 }

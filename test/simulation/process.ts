@@ -25,6 +25,11 @@ export class Process implements Agent {
   atWork = false;
   /** Calls of it that wait for others. */
   blocked = 0;
+  readonly startedAt: number;
+  /** What it grows to. */
+  readonly size: number;
+  /** Since when it has been at work without a pause; null: it is not. */
+  busySince: number | null = null;
   /** It has said its last word and waits to hear that it was heard: it takes nothing more. */
   #reporting = false;
   #stretch = 0;
@@ -47,8 +52,11 @@ export class Process implements Agent {
       life,
       `starts ${this.identity} for ${spec.task.name} (${spec.run}, epoch ${spec.epoch}${spec.resume ? ', resumed' : ''})`,
     );
+    this.startedAt = this.world.timeline.now;
+    this.size = life.host.machine?.size() ?? 0;
     this.#checkStart();
     life.host.processes.set(this.identity, this);
+    life.host.machine?.checkStart(this);
     const resume = this.mind.history === 'starts_anew' ? null : `history of ${spec.session}`;
     this.tell({ type: 'started', identity: this.identity, resume });
     if (spec.epoch > 1 && this.world.strikes('late_reports', 0.3)) this.#lateWord();
@@ -118,6 +126,7 @@ export class Process implements Agent {
       `turn ${input.turn} for ${this.identity}: ${input.given.join(' ') || 'nothing given'}`,
     );
     this.turnOpen = input.turn;
+    this.busySince = world.timeline.now;
     this.atWork = false;
     const stretch = ++this.#stretch;
     world.timeline.after(world.chance.int(0, 15), () => {
@@ -213,6 +222,7 @@ export class Process implements Agent {
 
   #leaveTurn(): void {
     this.turnOpen = null;
+    this.busySince = null;
     this.atWork = false;
     this.blocked = 0;
     this.#reporting = false;
@@ -259,6 +269,11 @@ export class Process implements Agent {
   }
   #reconnect: () => Life | null = () => null;
 
+  #wait(calls: number): void {
+    this.blocked += calls;
+    this.busySince = this.blocked > 0 ? null : this.world.timeline.now;
+  }
+
   /** Works for a while. Never goes on if the turn is over by then. */
   work(ms: number): Promise<void> {
     const stretch = this.#stretch;
@@ -303,7 +318,7 @@ export class Process implements Agent {
     if (this.alive && this.#stretch === stretch) this.#aborts.add(abort);
     else await new Promise(() => {});
     const waits = ['await', 'spawn and wait'].includes(name);
-    if (waits) this.blocked++;
+    if (waits) this.#wait(1);
     if (name.startsWith('reports')) this.#reporting = true;
     try {
       const answered = world.invoke(
@@ -316,7 +331,7 @@ export class Process implements Agent {
       return await this.#arrive(Promise.race([answered, broken]), stretch);
     } finally {
       this.#aborts.delete(abort);
-      if (waits && this.#stretch === stretch) this.blocked--;
+      if (waits && this.#stretch === stretch) this.#wait(-1);
       if (this.#stretch === stretch) this.#reporting = false;
     }
   }
@@ -334,7 +349,7 @@ export class Process implements Agent {
     if (born.dead) this.exit('nobody is left to ask for leave');
     if (!this.alive) await new Promise(() => {});
     this.#aborts.add(abort);
-    this.blocked++;
+    this.#wait(1);
     if (patienceMs !== null) world.timeline.after(patienceMs, () => abort.abort());
     try {
       const ask = (): Promise<string> => born.engine.approve(caller, asked, abort.signal);
@@ -343,7 +358,7 @@ export class Process implements Agent {
       return await this.#arrive(Promise.race([answered, broken]), stretch);
     } finally {
       this.#aborts.delete(abort);
-      if (this.#stretch === stretch) this.blocked--;
+      if (this.#stretch === stretch) this.#wait(-1);
     }
   }
 

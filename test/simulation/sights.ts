@@ -1,4 +1,4 @@
-import type { Request } from '@reveille/protocol';
+import type { Request, Task } from '@reveille/protocol';
 import { is, type Durable, type Ledger } from './ledger.ts';
 
 /** What must have happened somewhere in ten thousand worlds, or an invariant about it held because nothing did. */
@@ -27,6 +27,12 @@ export const SIGHTS = [
   'resumed',
   'plan paused',
   'cancelled in a turn',
+  'waited for memory',
+  'waited for cpu',
+  'waited for disk',
+  'waited to go on',
+  'parked',
+  'resumed after parking',
 ] as const;
 export type Sight = (typeof SIGHTS)[number];
 
@@ -34,12 +40,18 @@ export type Sight = (typeof SIGHTS)[number];
 export class Sights {
   readonly seen = new Map<Sight, number>();
   readonly #ledger: Ledger;
+  readonly #parked = new Set<string>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  look({ deltas }: Durable): void {
+  look({ deltas, facts }: Durable): void {
+    for (const { type, run } of facts) {
+      if (type === 'run.parked' && run) this.#parked.add(run);
+      if (type === 'run.parked') this.#saw('parked');
+      if (type === 'turn.opened' && run && this.#parked.delete(run)) this.#saw('resumed after parking');
+    }
     for (const delta of deltas) {
       if (is(delta, 'request') && delta.before) this.#request(delta.before, delta.after);
       if (is(delta, 'budget') && delta.before && delta.before.limits !== delta.after.limits)
@@ -48,6 +60,7 @@ export class Sights {
         this.#saw('budget given late');
       if (is(delta, 'task') && !delta.before?.cancelling && delta.after.cancelling)
         this.#saw('cancelled in a turn');
+      if (is(delta, 'task') && delta.before?.waitingOn !== delta.after.waitingOn) this.#waits(delta.after);
       if (is(delta, 'plan') && delta.before?.state === 'active' && delta.after.state === 'paused')
         this.#saw('plan paused');
       if (!is(delta, 'run')) continue;
@@ -56,6 +69,11 @@ export class Sights {
       if (before?.paused && !after.paused) this.#saw('resumed');
       if (after.end && !before?.end) this.#ended(after.end.error?.message ?? '');
     }
+  }
+
+  #waits({ waitingOn, run }: Task): void {
+    if (waitingOn !== 'memory' && waitingOn !== 'cpu' && waitingOn !== 'disk') return;
+    this.#saw(run === null ? `waited for ${waitingOn}` : 'waited to go on');
   }
 
   #saw(what: Sight): void {

@@ -30,7 +30,8 @@ export class Watch {
             `message ${message.id} (${message.kind}) waits for ${message.to}, which rests`,
           );
       }
-      if (this.#freeSlots()) {
+      // Behind one that waits for room, others may not even have been claimed.
+      if (this.#freeSlots() && ![...rows.task.values()].some(waitsForRoom)) {
         for (const task of rows.task.values())
           if (this.#couldStart(task))
             stuck.set(task.id, `task ${task.id} is ready, and there are free slots`);
@@ -51,7 +52,7 @@ export class Watch {
     const session = rows.session.get(message.to);
     const task = session?.task ? rows.task.get(session.task) : undefined;
     const run = task?.run ? rows.run.get(task.run) : undefined;
-    if (!run || !task) return false;
+    if (!run || !task || waitsForRoom(task)) return false;
     return run.turn === null && !run.paused && run.retryAt === null && task.cancelling === null;
   }
 
@@ -71,3 +72,7 @@ export class Watch {
     });
   }
 }
+
+/** Its host has no memory for it, no CPU or no disk: that it does not wait for ever shows when all has come to rest. */
+const waitsForRoom = ({ waitingOn }: Task): boolean =>
+  waitingOn === 'memory' || waitingOn === 'cpu' || waitingOn === 'disk';

@@ -42,6 +42,8 @@ export class House implements AsyncDisposable {
       REVEILLE_HOME: join(this.folder, 'state'),
       // Whatever the machine has installed.
       REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted',
+      // However little of the machine is free while tests run.
+      REVEILLE_GOVERNOR_ENABLED: 'false',
       NODE_COMPILE_CACHE: COMPILED,
       GIT_CONFIG_NOSYSTEM: '1',
       ...env,

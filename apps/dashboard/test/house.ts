@@ -33,6 +33,8 @@ export class House implements AsyncDisposable {
     HOME: join(this.folder, 'home'),
     REVEILLE_HOME: join(this.folder, 'state'),
     REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted',
+    // However little of the machine is free while tests run.
+    REVEILLE_GOVERNOR_ENABLED: 'false',
     NODE_COMPILE_CACHE: COMPILED,
     GIT_CONFIG_NOSYSTEM: '1',
   };

@@ -3,7 +3,9 @@ import type { Awake } from './awake.ts';
 import type { Agents } from './ports/agents.ts';
 import type { Clock, Random } from './ports/clock.ts';
 import type { Dispatch } from './ports/dispatch.ts';
+import type { Governor } from './governor.ts';
 import type { Executors } from './ports/executor.ts';
+import type { HostGauge, HostLimits } from './ports/host-gauge.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspaces } from './ports/workspaces.ts';
 import type { RunTally } from './run-counts.ts';
@@ -21,6 +23,8 @@ export interface Ports {
   /** Which host this is. The same name after a restart means the same machine. */
   readonly host: string;
   readonly settings: Settings;
+  /** Looks at this host, and what of it is kept for others; absent: nobody looks, and nothing is scarce. */
+  readonly machine?: { readonly gauge: HostGauge; readonly limits: HostLimits | null };
   /** Absent: nobody counts. */
   readonly tally?: Pick<RunTally, 'total'>;
   readonly log?: (level: 'debug' | 'warn' | 'error', message: string, data: Record<string, unknown>) => void;
@@ -31,6 +35,8 @@ export interface Context extends Ports {
   readonly gate: Gate;
   readonly retries: Retries;
   readonly awake: Awake;
+  /** Absent: nobody looks at this host. */
+  readonly governor?: Governor;
   /** Called after a commit, with the sessions that have something to look at. A hint: it may be lost. */
   readonly wake: (sessions: Iterable<SessionId>) => void;
 }

@@ -3,6 +3,7 @@ import { askApproval, type AskedApproval } from './approval.ts';
 import { Gate, Retries, type Context, type Ports } from './context.ts';
 import { Awake } from './awake.ts';
 import { decide } from './decide.ts';
+import { Governor } from './governor.ts';
 import { Host } from './host.ts';
 import { deliveredMessages, giveBack } from './mailbox.ts';
 import { Mailroom } from './mailroom.ts';
@@ -46,8 +47,15 @@ export class Engine {
       if (this.#stopped) return;
       for (const session of sessions) mailroom.wake(session);
     };
-    const { clock } = ports;
-    this.context = { ...ports, gate: new Gate(), retries: new Retries(clock), awake: new Awake(clock), wake };
+    const { clock, executors, machine } = ports;
+    this.context = {
+      ...ports,
+      gate: new Gate(),
+      retries: new Retries(clock),
+      awake: new Awake(clock),
+      ...(machine ? { governor: new Governor({ clock, executors, ...machine }) } : {}),
+      wake,
+    };
     this.host = new Host(this.context, mailroom);
     this.permits = new Permits({ context: this.context, mailroom, blocked: (who) => this.#blocked(who) });
   }
@@ -102,6 +110,7 @@ export class Engine {
     this.#cancelTick?.();
     this.#unsubscribe?.();
     this.host.mailroom.close();
+    this.context.governor?.close();
     await this.host.scheduler.drain();
     this.context.retries.close();
     // What was being decided is decided, and on disk if it can be, before the store may be closed.

@@ -1,5 +1,6 @@
-import type { Run, TaskId } from '@reveille/protocol';
+import type { Run, Task, TaskId } from '@reveille/protocol';
 import type { Mailroom } from './mailroom.ts';
+import type { Tx } from './tx.ts';
 
 /** Which run a host holds, and no more of it: ten thousand may rest here, and the rows are in the store. */
 export type Held = Pick<Run, 'id' | 'session' | 'epoch' | 'identity'>;
@@ -13,3 +14,6 @@ export interface HolderHooks<Holder> {
   /** Whether the lease is no longer this host's. */
   readonly isLost: (task: TaskId) => Promise<boolean>;
 }
+
+/** A write about a run, made only while its holder holds it; null: it no longer does. */
+export type DecideHeld = <T>(act: (tx: Tx, run: Run, task: Task) => Promise<T>) => Promise<T | null>;

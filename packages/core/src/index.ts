@@ -14,6 +14,7 @@ export * from './ports/agents.ts';
 export * from './ports/clock.ts';
 export * from './ports/dispatch.ts';
 export * from './ports/executor.ts';
+export * from './ports/host-gauge.ts';
 export * from './ports/store.ts';
 export * from './ports/workspaces.ts';
 export { INTEGRATOR } from './integrator.ts';

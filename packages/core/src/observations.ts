@@ -1,12 +1,14 @@
 import { formatAgentType, type Run, type Short, type Task } from '@reveille/protocol';
 import { moneyNodes, shortWords, spend, withUnpriced, type Spent } from './budget.ts';
 import { newId, type Context } from './context.ts';
+import type { AgentLine } from './agent-line.ts';
+import type { DecideHeld } from './holding.ts';
 import type { Alert } from './health.ts';
 import { enqueue } from './mailbox.ts';
 import type { Tx } from './tx.ts';
 
 /** Told to the owner and shown; none of it fails the task (HLT2, HLT3). */
-export async function tellOwner(
+async function tellOwner(
   tx: Tx,
   context: Context,
   task: Task,
@@ -25,6 +27,14 @@ export async function tellOwner(
       fresh: true,
     });
   }
+}
+
+/** Tells the owner what there is to tell of an agent. */
+export async function tellAlerts(context: Context, line: AgentLine, decideHeld: DecideHeld): Promise<void> {
+  // A copy: more may come during the commit.
+  const alerts = [...line.alerts];
+  await decideHeld((tx, run, task) => tellOwner(tx, context, task, run, alerts));
+  line.alerts = line.alerts.slice(alerts.length);
 }
 
 /** What a backend says was used, and whether the time is. */

@@ -12,8 +12,9 @@ export interface OfferOptions {
  * plan tasks by priority. So the children of waiting parents never queue behind new work.
  */
 export function offerTask(tx: Tx, task: Task, options: OfferOptions = {}): void {
-  const offer = { task: task.id, rank: options.continues ? 0 : rank(task), delayMs: options.delayMs ?? 0 };
+  const offer = { task: task.id, rank: options.continues ? 0 : rankOf(task), delayMs: options.delayMs ?? 0 };
   tx.offer(offer, { release: options.release ?? false });
 }
 
-const rank = (task: Task): number => (task.plan === null ? 1 : 2 + PRIORITIES.indexOf(task.priority));
+export const rankOf = (task: Task): number =>
+  task.plan === null ? 1 : 2 + PRIORITIES.indexOf(task.priority);

@@ -23,7 +23,7 @@ import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
 import { escape, tellFindings } from './findings.ts';
 import { outOfBudget } from './ending.ts';
-import { counted } from './run-counts.ts';
+import { measured } from './run-counts.ts';
 import { settle } from './settle.ts';
 import { asNewcomer } from './swap.ts';
 import { moveTask } from './task-table.ts';
@@ -77,7 +77,11 @@ export async function begin(
     return anothers ? { kind: 'nothing' } : goOn(tx, context, task, run);
   }
   const plan = task.plan ? await tx.need('plan', task.plan) : null;
-  if (!mayStart(plan, task)) return forget(tx, id);
+  if (!mayStart(plan, task)) {
+    // If it waited for room, it does no longer.
+    if (task.waitingOn) tx.put('task', { ...task, waitingOn: null, why: 'its plan does not run' });
+    return forget(tx, id);
+  }
   const queued = await queuedMessages(tx, task.session);
   const raised = last?.end?.cause === 'budget';
   const goesOn = queued.some(({ kind }) => kind === 'changes' || (raised && kind === 'resume'));
@@ -268,7 +272,7 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
   }
   const assigned = run.assigned || turn.alive || !turn.interrupted;
   const lastWords = turn.lastWords || run.lastWords;
-  const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords, ...counted(context, run) };
+  const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords, ...measured(context, run) };
   tx.put('run', next);
   if (turn.findings.escapes.length > 0) {
     const error = escape(turn.findings);
@@ -368,8 +372,15 @@ export async function letGo(
   else if (task.run === null) tx.drop(task.id);
 }
 
-/** No agent is kept for a run that waits; its next message resumes it. */
-export function park(tx: Tx, task: Task, run: Run): void {
+/** Whether its agent could be ended now and resumed by its next message, with all it knows. */
+export async function mayPark(tx: Tx, task: Task, run: Run): Promise<boolean> {
+  if (run.resume === null || run.turn || task.cancelling || run.swap) return false;
+  return !wakes(await queuedMessages(tx, run.session)) && (await waitReason(tx, task, run)) !== null;
+}
+
+/** No agent is kept for a run that waits; its next message resumes it. `why`: somebody ended it for that. */
+export function park(tx: Tx, task: Task, run: Run, why?: string): void {
   tx.put('run', { ...run, host: null, identity: null });
+  if (why !== undefined) tx.note({ type: 'run.parked', task: task.id, run: run.id, data: { why } });
   tx.drop(task.id);
 }

@@ -1,4 +1,5 @@
 import { NO_COUNTS, type Run, type RunCounts, type RunId } from '@reveille/protocol';
+import type { Governor } from './governor.ts';
 
 interface Tallied {
   /** Since this life began. */
@@ -57,11 +58,14 @@ const of = (each: (kind: keyof RunCounts) => number): RunCounts => {
   return counts;
 };
 
-/** What a change of a run adds to it: its counts as they are now. */
-export function counted(
-  { tally }: { readonly tally?: Pick<RunTally, 'total'> },
+/** What a change of a run adds to it: its counts as they are now, and what its agent uses of the host. */
+export function measured(
+  {
+    tally,
+    governor,
+  }: { readonly tally?: Pick<RunTally, 'total'>; readonly governor?: Pick<Governor, 'measured'> },
   run: Run,
-): Pick<Run, 'counts'> {
+): Pick<Run, 'counts' | 'resources'> {
   const counts = tally?.total(run) ?? run.counts;
-  return counts ? { counts } : {};
+  return { ...(counts ? { counts } : {}), ...governor?.measured(run) };
 }

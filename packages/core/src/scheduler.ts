@@ -13,6 +13,11 @@ import { WorkerRun } from './worker-run.ts';
 /** Runs that go on after a wait are taken beyond the limit on new work: a woken parent never queues for a slot (WAK1). */
 const CONTINUATIONS_AT_ONCE = 64;
 const RESTING_PER_SWEEP = 200;
+/**
+ * So many may wait here for memory before nothing but subtasks is claimed. What waits behind them may need none, so it is not
+ * few; on a database that other hosts share it is, since one of them may have room.
+ */
+const WAITING = { alone: 256, shared: 4 } as const;
 
 /**
  * Claims what may run here and keeps the claims alive. New work is admitted while fewer turns are executing than
@@ -41,7 +46,7 @@ export class Scheduler {
     this.#mailroom = mailroom;
     this.#hooks = {
       mailroom,
-      slotChanged: () => this.kick(),
+      slotChanged: () => this.#slotChanged(),
       isLost: (task) => this.#isLost(task),
       done: (run) => this.#done(run),
     };
@@ -51,6 +56,7 @@ export class Scheduler {
       (error) => this.#report('claiming failed; the next tick tries again', error),
     );
     this.#unsubscribe = context.dispatch.onOffer(() => this.kick());
+    context.governor?.slotsBy(() => context.settings.concurrency - this.#executing());
   }
 
   get runs(): ReadonlyMap<TaskId, WorkerRun> {
@@ -75,9 +81,22 @@ export class Scheduler {
     const woken = await dispatch.claim({ host, max: CONTINUATIONS_AT_ONCE, maxRank: 0 });
     this.#holdAll(woken);
     const free = settings.concurrency - this.#executing();
-    const fresh = free > 0 ? await dispatch.claim({ host, max: free }) : [];
+    const fresh = free > 0 ? await dispatch.claim({ host, max: free, ...this.#only() }) : [];
     this.#holdAll(fresh);
     if (woken.length + fresh.length > 0) this.kick();
+  }
+
+  /** Where many wait for room already, only whom somebody may be waiting for is claimed. */
+  #only(): { maxRank?: number } {
+    const { governor, store } = this.#context;
+    const most = store.readsOwnWrites ? WAITING.alone : WAITING.shared;
+    return (governor?.waiting ?? 0) < most ? {} : { maxRank: 1 };
+  }
+
+  /** Who waits for room was claimed before. */
+  #slotChanged(): void {
+    this.#context.governor?.look();
+    this.kick();
   }
 
   /** At once: if the next claim fails, nobody else knows of these. A drain leaves them to a later life. */

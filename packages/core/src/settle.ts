@@ -20,7 +20,7 @@ import { endsPlan } from './plan-status.ts';
 import { closeRequests, openRequest, openRequests, passOn } from './requests.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
-import { counted } from './run-counts.ts';
+import { measured } from './run-counts.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
@@ -47,7 +47,7 @@ export async function settle(
   };
   if (run) {
     const host = run.identity === null ? null : run.host;
-    const rest = { host, turn: null, inquiry: null, retryAt: null, end, ...counted(context, run) };
+    const rest = { host, turn: null, inquiry: null, retryAt: null, end, ...measured(context, run) };
     tx.put('run', { ...run, state: 'ended', ...rest });
     if (rest.counts) tx.note({ type: 'run.counted', task: task.id, run: run.id, data: rest.counts });
     if (task.budget) await release(tx, task.budget, `${run.id}/`);

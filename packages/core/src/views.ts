@@ -11,12 +11,17 @@ import {
   type TaskView,
   type WorkerState,
 } from '@reveille/protocol';
+import type { Context } from './context.ts';
 import type { Find, Store } from './ports/store.ts';
 
+type Seen = Pick<Context, 'store' | 'governor'>;
+
 /** What a person is shown of a task: derived from its records, never stored. */
-export async function viewTask(store: Store, task: Task): Promise<TaskView> {
+export async function viewTask({ store, governor }: Seen, task: Task): Promise<TaskView> {
   const id = task.run ?? task.lastRun;
-  const run = id ? ((await store.get('run', id))?.doc ?? null) : null;
+  const row = id ? ((await store.get('run', id))?.doc ?? null) : null;
+  // What its agent uses now is newer than what is on record.
+  const run = row && { ...row, ...governor?.measured(row) };
   return { task, run, worker: workerState(task, run), end: run?.end ?? null };
 }
 
@@ -53,11 +58,12 @@ export async function everyTask(store: Store): Promise<Task[]> {
 
 const ROOTS = SessionKind.options.filter((kind) => kind !== 'worker');
 
-export async function viewPlan(store: Store, id: PlanId): Promise<PlanView> {
+export async function viewPlan(seen: Seen, id: PlanId): Promise<PlanView> {
+  const { store } = seen;
   const plan = await store.get('plan', id);
   if (!plan) throw new ReveilleError('not_found', `There is no plan ${id}.`);
   const tasks = await store.find('task', { list: 'byPlan', equal: [id] });
-  const view = { plan: plan.doc, tasks: await Promise.all(tasks.map((row) => viewTask(store, row.doc))) };
+  const view = { plan: plan.doc, tasks: await Promise.all(tasks.map((row) => viewTask(seen, row.doc))) };
   await store.barrier();
   return view;
 }

@@ -1,15 +1,15 @@
 import { isStoreError, type Message, type Run, type Task, type TaskId } from '@reveille/protocol';
 import { AgentLine } from './agent-line.ts';
 import { BlockedCalls } from './blocked-calls.ts';
-import { deliveries, turnText } from './briefing.ts';
+import { Berth, sayWhy } from './berth.ts';
+import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
 import { decide } from './decide.ts';
-import type { Held, HolderHooks } from './holding.ts';
-import { giveBackTaken } from './mailbox.ts';
+import type { DecideHeld, Held, HolderHooks } from './holding.ts';
 import type { Taker } from './mailroom.ts';
-import { spendUsage, tellOwner } from './observations.ts';
-import type { Executor, Seen } from './ports/executor.ts';
+import { spendUsage, tellAlerts } from './observations.ts';
+import type { Executor } from './ports/executor.ts';
 import {
   begin,
   endTurn,
@@ -18,15 +18,15 @@ import {
   isLimit,
   letGo,
   openTurn,
+  mayPark,
   park,
-  signOfLife,
-  steerTurn,
   type Begun,
   type OpenedTurn,
 } from './run-acts.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { settle } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
+import { askHistory, recordProven, steer, takeBack } from './steering.ts';
 import { leaveToNext } from './swap.ts';
 import { Stepper } from './stepper.ts';
 import type { Tx } from './tx.ts';
@@ -68,6 +68,9 @@ export class WorkerRun implements Taker {
   #begun: Begun | null = null;
   /** On the way from a claim to its first turn; it holds its slot meanwhile. */
   #beginning = true;
+  /** Null: nobody governs this host. */
+  readonly #berth: Berth | null;
+  readonly #decide: DecideHeld = (act) => this.#decideHeld(act);
 
   constructor(context: Context, hooks: HolderHooks<WorkerRun>, taskId: TaskId) {
     this.#context = context;
@@ -77,14 +80,18 @@ export class WorkerRun implements Taker {
       () => this.#step(),
       (error) => this.#failed(error),
     );
-    this.line = new AgentLine(context, () => this.#stepper.poke());
+    const poke = (): void => this.#stepper.poke();
+    this.line = new AgentLine(context, poke);
     this.#checkout = new Checkout(context, taskId);
+    const { governor } = context;
+    this.#berth = governor ? new Berth(context, governor, { taskId, of: this, poke }) : null;
     this.#stepper.poke();
   }
 
-  /** Whether it holds a slot: a run that rests, or waits in a call, does not (LIM2). */
+  /** Whether it holds a slot: a run that rests, or waits in a call or for room, does not (LIM2). */
   get executing(): boolean {
-    return this.#beginning || (this.line.turn !== null && !this.#blocked.waitsIn(this.line.turn));
+    const begins = this.#beginning && this.#berth?.waits !== true;
+    return begins || (this.line.turn !== null && !this.#blocked.waitsIn(this.line.turn));
   }
 
   get run(): Held | null {
@@ -148,18 +155,19 @@ export class WorkerRun implements Taker {
     const rows = await this.#current();
     if (!rows) return this.#leave();
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
-    await this.#tell();
+    if (line.alerts.length > 0) await tellAlerts(this.#context, line, this.#decide);
     // More may come during the commit, and be the last before the agent is gone.
     do await this.#spend();
     while (line.usage.length > 0);
     if (line.failure) return this.#fault(line.failure);
     if (rows.run.swap) return this.#leaveToNext();
     // What the turn did not take may not be counted as read when it ends.
-    if (line.refused.length > 0) await this.#takeBack();
+    if (line.refused.length > 0) await takeBack(line, this.#decide);
     if (line.turnEnd) return line.steering ? undefined : this.#endTurn(line.turnEnd);
-    if (line.turn === null) return this.#next(rows.run);
+    if (line.turn === null)
+      return this.#berth?.parking ? this.#park(this.#berth, rows.run) : this.#next(rows.run);
     if (rows.run.paused) line.interrupt();
-    if (line.proven.size > 0) await this.#markRead();
+    if (line.proven.size > 0) await recordProven(line, this.#decide);
     const steers = this.#executor?.steers && this.#context.settings.steer;
     if (steers && !line.steering && !line.declines) await this.#steer();
     await this.#watch();
@@ -178,6 +186,7 @@ export class WorkerRun implements Taker {
   }
 
   async #start(): Promise<void> {
+    if (!this.#begun && this.#berth && !(await this.#berth.mayBegin())) return this.#hooks.slotChanged();
     const begun = (this.#begun ??= await decide(this.#context, (tx) => this.#begin(tx), 'then'));
     if (begun.kind === 'nothing') return this.#finish();
     const { id, session, epoch, identity } = begun.run;
@@ -193,6 +202,7 @@ export class WorkerRun implements Taker {
       return this.#finish();
     }
     this.#leaveDesk ??= this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
+    if (this.#berth && !(await this.#hasRoom(this.#berth, begun.task))) return;
     this.#wall ??= await WallTime.of(this.#context, begun.task, begun.run);
     await this.#checkout.launch(this.line, this.#executor, begun.task, begun.run);
     // Whoever is given work can be found again by a later life: the identity is on disk before the first word.
@@ -206,11 +216,25 @@ export class WorkerRun implements Taker {
     this.#stepper.poke();
   }
 
+  /** Whether its agent may be started. Until then it can be cancelled, paused and swapped as any other. */
+  async #hasRoom(berth: Berth, begun: Task): Promise<boolean> {
+    const short = berth.shortFor(begun);
+    if (!short) return true;
+    this.#hooks.slotChanged();
+    const rows = await this.#current();
+    if (!rows) await this.#leave();
+    else if (rows.task.cancelling) await this.#settle(cancelled(rows.task.cancelling.why));
+    else if (rows.run.swap) await this.#leaveToNext();
+    else if (rows.run.paused) await this.#endHeld(async (tx, run, task) => park(tx, task, run));
+    else await this.#decideHeld(async (tx, _, task) => sayWhy(tx, task, short));
+    return false;
+  }
+
   /** A claim that was lost while the store did not answer opens nothing any more. */
   async #begin(tx: Tx): Promise<Begun> {
     const isLost = (): Promise<boolean> => this.#hooks.isLost(this.taskId);
     // A pause drops the lease, a resume offers it again: with other hosts about, it may be another's.
-    const doubt = this.#tried || !this.#context.store.readsOwnWrites;
+    const doubt = this.#tried || this.#berth?.waited || !this.#context.store.readsOwnWrites;
     if (!this.#working || (doubt && (await isLost()))) return { kind: 'nothing' };
     this.#tried = true;
     return begin(tx, this.#context, this.taskId, isLost);
@@ -225,6 +249,7 @@ export class WorkerRun implements Taker {
     const recorded = await this.#decideHeld(async (tx, run) => {
       const { identity, resume } = started;
       tx.put('run', { ...run, identity, resume: resume ?? run.resume, on: this.#backend });
+      if (this.#executor?.memoryBytes) this.#berth?.started(started, run);
       return true;
     });
     // What is not on record is not what this host has to let go of.
@@ -235,16 +260,10 @@ export class WorkerRun implements Taker {
 
   /** Opens the next turn if there is something to say, and asks a resumed agent's history first if it must. */
   async #next(run: Run): Promise<void> {
-    const seen = run.turn ? await this.#askHistory(run) : undefined;
+    const seen = run.turn ? await askHistory(this.#context, this.line, run) : undefined;
     const turn = await this.#decideHeld((tx, row, task) => openTurn(tx, this.#context, task, row, seen));
     if (turn) await this.#handOver(turn);
     else await this.#watch();
-  }
-
-  async #askHistory(run: Run): Promise<ReadonlyMap<string, Seen>> {
-    const find = { list: 'byState', equal: [run.session, 'delivered'] };
-    const delivered = await this.#context.store.find('message', find);
-    return this.line.seen([run.id, ...delivered.map((row) => row.doc.id)]);
   }
 
   async #handOver(turn: OpenedTurn): Promise<void> {
@@ -254,6 +273,7 @@ export class WorkerRun implements Taker {
     const text = await turnText(this.#context, this.taskId, turn, given);
     if (!this.#working) return;
     const ids = [...(turn.assignment ? [held.id] : []), ...turn.messages.map((message) => message.id)];
+    this.#berth?.works();
     this.line.beginTurn({ turn: turn.number, given: ids, text });
     this.#hooks.slotChanged();
   }
@@ -268,47 +288,15 @@ export class WorkerRun implements Taker {
       endTurn(tx, this.#context, task, run, { ...end, worked, alive, has, findings }),
     );
     this.line.endTurn();
+    this.#berth?.rests();
     this.#hooks.slotChanged();
     this.#stepper.poke();
   }
 
-  async #markRead(): Promise<void> {
-    const proven = [...this.line.proven];
-    await this.#decideHeld((tx, run) => signOfLife(tx, run, proven));
-    for (const id of proven) this.line.proven.delete(id);
-  }
-
-  /** Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. */
   async #steer(): Promise<void> {
     const keep = (message: Message): boolean => this.#hooks.mailroom.wanted(message.to, message);
-    const messages = await this.#decideHeld((tx, run) => steerTurn(tx, run, keep));
-    const { turn } = this.line;
-    if (!messages || messages.length === 0 || turn === null) return;
-    const { store } = this.#context;
-    const text = (await deliveries(store, messages)).map((delivery) => delivery.text).join('\n\n');
-    // A report that came meanwhile took them itself: they are not given a second time.
-    const rows = await Promise.all(messages.map(({ id }) => store.get('message', id)));
-    const still = messages.filter(({ taken }, i) => rows[i]?.doc.taken?.id === taken?.id);
-    if (still.length === messages.length)
-      return this.line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
-    this.line.refused.push(...still.map((message) => ({ message, seen: 'no' }) as const));
-    this.#stepper.poke();
-  }
-
-  async #takeBack(): Promise<void> {
-    const refused = [...this.line.refused];
-    await this.#decideHeld(async (tx) => {
-      for (const { message, seen } of refused) await giveBackTaken(tx, [message], seen);
-    });
-    this.line.refused = this.line.refused.slice(refused.length);
-  }
-
-  async #tell(): Promise<void> {
-    // A copy: more may come during the commit.
-    const alerts = [...this.line.alerts];
-    if (alerts.length === 0) return;
-    await this.#decideHeld((tx, run, task) => tellOwner(tx, this.#context, task, run, alerts));
-    this.line.alerts = this.line.alerts.slice(alerts.length);
+    const { line } = this;
+    if (await steer({ context: this.#context, line, decideHeld: this.#decide, keep })) this.#stepper.poke();
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
@@ -322,6 +310,17 @@ export class WorkerRun implements Taker {
     this.line.usage = this.line.usage.slice(usage.length);
     // Kept until the store has the end: the amounts are recorded and will not say it again.
     if (over) this.line.failure ??= { class: 'budget', message: over };
+  }
+
+  /** Its memory is needed, and it has reason to rest: its next message resumes it. */
+  async #park(berth: Berth, run: Run): Promise<void> {
+    if (!(await this.#decideHeld((tx, row, task) => mayPark(tx, task, row)))) {
+      berth.works();
+      this.#hooks.slotChanged();
+      return this.#next(run);
+    }
+    await this.line.stop('it rests, and its memory is needed');
+    return this.#endHeld(async (tx, row, task) => park(tx, task, row, 'its memory was needed'));
   }
 
   async #leaveToNext(): Promise<void> {
@@ -339,7 +338,7 @@ export class WorkerRun implements Taker {
   }
 
   #watch(): Promise<void> {
-    return watchSilence(this.#context, this.line.vitals, (act) => this.#decideHeld(act));
+    return watchSilence(this.#context, this.line.vitals, this.#decide);
   }
 
   /** Stops the agent, takes what it leaves, and ends the run. */
@@ -395,6 +394,7 @@ export class WorkerRun implements Taker {
     this.line.turn = null;
     this.#stepper.close();
     this.#leaveDesk?.();
+    this.#berth?.leave();
     this.#hooks.done(this);
   }
 }

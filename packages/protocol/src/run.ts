@@ -100,6 +100,16 @@ export function countsText(counts: RunCounts | undefined): string {
   return [...lookedUp, ...handedOn].join('; ');
 }
 
+/** What a run's agents used of their host, each with everything beneath it. */
+export const Resources = z.object({
+  /** When somebody last looked. */
+  rssBytes: z.number(),
+  /** The most of it at any look. */
+  peakBytes: z.number(),
+  cpuMs: z.number(),
+});
+export type Resources = z.infer<typeof Resources>;
+
 /** The turn that is open, if one is. Turns that ended are in the events. */
 export const OpenTurn = z.object({
   number: z.number().int(),
@@ -142,6 +152,8 @@ export const Run = z.object({
   used: z.object({ tokens: z.number(), usd: z.number(), unpriced: Unpriced.optional() }),
   /** As of its last turn that ended; absent: nothing was counted. */
   counts: RunCounts.optional(),
+  /** Memory and CPU, as of its last turn that ended, or now; absent: its agents have no process of their own. */
+  resources: Resources.optional(),
   end: RunEnd.nullable(),
   startedAt: z.number(),
   /** What it has leave for and has not done yet, by digest: each may be done once. */

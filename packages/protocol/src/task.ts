@@ -18,7 +18,17 @@ export const TASK_STATES = [
 export const TaskState = z.enum(TASK_STATES);
 export type TaskState = z.infer<typeof TaskState>;
 
-export const WAITS = ['children', 'answer', 'approval', 'memory', 'backoff', 'mail', 'paused'] as const;
+export const WAITS = [
+  'children',
+  'answer',
+  'approval',
+  'memory',
+  'cpu',
+  'disk',
+  'backoff',
+  'mail',
+  'paused',
+] as const;
 export const Wait = z.enum(WAITS);
 export type Wait = z.infer<typeof Wait>;
 

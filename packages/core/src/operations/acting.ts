@@ -17,7 +17,7 @@ export function acting(host: Host, caller: Caller): Acting {
   async function getTask(id: TaskId): Promise<TaskView> {
     const row = await store.get('task', id);
     if (!row) throw new ReveilleError('not_found', `There is no task ${id}.`);
-    const view = await viewTask(store, row.doc);
+    const view = await viewTask(context, row.doc);
     await store.barrier();
     return view;
   }

@@ -49,7 +49,7 @@ export function planOperations(
   const { store } = context;
   const wish = (why?: string) => ({ by: nameOf(caller), why: why ?? 'cancelled by request' });
 
-  const getPlan = (id: PlanId): Promise<PlanView> => viewPlan(store, id);
+  const getPlan = (id: PlanId): Promise<PlanView> => viewPlan(context, id);
 
   /** Changes a plan the caller may change, and answers with what became of it. */
   async function change(id: PlanId, act: (tx: Tx, plan: Plan) => Promise<unknown>): Promise<Plan> {
@@ -98,7 +98,7 @@ export function planOperations(
       });
       const row = await store.get('task', added);
       if (!row) throw new ReveilleError('not_found', `There is no task ${added}.`);
-      return viewTask(store, row.doc);
+      return viewTask(context, row.doc);
     },
 
     startPlan,

@@ -52,7 +52,7 @@ export function taskOperations(
 
   return {
     getTask,
-    listTasks: (filter) => listTasks(store, filter),
+    listTasks: (filter) => listTasks(context, filter),
     deployTask: (id) => act(id, (tx, task) => deploy(tx, caller, task)),
     completeTask: (id, output) => act(id, (tx, task) => complete(tx, context, task, output ?? '')),
     cancelTask: (id, why) =>
@@ -87,11 +87,12 @@ async function deploy(tx: Tx, caller: Caller, task: Task): Promise<void> {
 
 type Filter = Parameters<Orchestrator['listTasks']>[0];
 
-async function listTasks(store: Store, filter: Filter): Promise<TaskView[]> {
+async function listTasks(context: Host['context'], filter: Filter): Promise<TaskView[]> {
+  const { store } = context;
   const tasks = (await tasksOf(store, filter)).filter(
     (task) => filter.open === undefined || filter.open === !isTerminal(task.state),
   );
-  const views = await Promise.all(tasks.map((task) => viewTask(store, task)));
+  const views = await Promise.all(tasks.map((task) => viewTask(context, task)));
   await store.barrier();
   return views;
 }

@@ -109,6 +109,8 @@ export interface Executor {
   readonly capabilities?: Capabilities;
   /** How long mail may wait for a pause of the turn before nobody knows whether it was taken; ten seconds unless told. */
   readonly steerMs?: number;
+  /** What one agent usually takes; absent: it has no process of its own. */
+  readonly memoryBytes?: number;
   start(spec: StartSpec): Agent;
   /** Ends what an earlier life left running under this identity. Resolves when nothing of it lives. */
   reap(identity: string): Promise<void>;

@@ -61,6 +61,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     agents: parts.agents(world),
     ...(workspaces ? { workspaces } : {}),
     ...(parts.tally ? { tally: parts.tally } : {}),
+    ...(parts.machine ? { machine: parts.machine } : {}),
     host: identity.host,
     settings: { ...config.engine, defaultBackend },
     log: (level, message, data) => log[level](message, data),

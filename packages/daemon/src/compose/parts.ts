@@ -5,6 +5,7 @@ import type {
   Clock,
   Exchange,
   Executors,
+  Ports,
   RunTally,
   Store,
   Workspaces,
@@ -58,6 +59,8 @@ export interface Parts {
   readonly agents: (world: World) => Agents;
   /** What runs do is counted here; absent: nobody counts. */
   readonly tally?: Pick<RunTally, 'total'>;
+  /** Looks at this host; absent: nothing is scarce. */
+  readonly machine?: NonNullable<Ports['machine']>;
   /** How they are run, by backend. */
   readonly executors: (world: World) => Executors & { readonly usual?: string };
   /** Where they work. Without it, tasks have no files. */

@@ -13,6 +13,7 @@ import type { Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
 import { openBackends } from './backends.ts';
 import { findEndpoint } from './endpoint.ts';
+import { openMachine } from '../machine/machine.ts';
 import { NavigationOnDemand } from './caller-navigation.ts';
 import { DesktopNotices } from './notices.ts';
 import { CallerWorlds } from './caller-world.ts';
@@ -47,11 +48,13 @@ export async function standardParts(from: From): Promise<Parts> {
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   const { desktop } = config.notify;
   const notices = new DesktopNotices({ desktop, env: process.env, platform: process.platform, log });
+  const machine = await openMachine(config, place, log);
   const worldsIn = (world: World): CallerWorlds =>
     new CallerWorlds({ world, boundary, agents, navigation, tally });
   return {
     agents: () => agents,
     tally,
+    machine,
     workspaces: () => boundary.worktrees,
     heard: (change) => notices.heard(change),
     executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home, endpoint }),
@@ -74,6 +77,7 @@ export async function standardParts(from: From): Promise<Parts> {
     },
     async close() {
       notices.close();
+      machine.gauge.close();
       await upkeep.end();
       agents.close();
       await navigation?.[Symbol.asyncDispose]();

@@ -200,8 +200,26 @@ const Navigation = group(
   'Where symbols are: language servers.',
 );
 
+const Governor = group(
+  {
+    enabled: switched(true, 'No agent is started without room for it on this host.'),
+    reserveMb: count(0, 10_000_000, 512, 'Memory that is never handed out to agents.'),
+    maxLoad: z
+      .number()
+      .min(0.1)
+      .max(1_000)
+      .nullable()
+      .default(4)
+      .describe('Load per core at which no further agent is started; null: any.'),
+    minDiskMb: count(0, 100_000_000, 500, 'Free disk space below which nothing new is started.'),
+    lookMs: ms(3_000, 'How often the host and its agents are looked at.', 100),
+  },
+  'A host that is not overrun.',
+);
+
 export const Config = z.strictObject({
   engine: Engine,
+  governor: Governor,
   daemon: Daemon,
   worktrees: Worktrees,
   sandbox: Sandbox,

@@ -12,6 +12,7 @@ export function acpExecutor(options: AcpOptions): Executor {
     // Only what an agent announces counts; of an unknown one it is not known before it is asked.
     steers: midTurn === 'steers' || midTurn === 'unknown',
     capabilities: capabilitiesOf(options.preset.quirks),
+    memoryBytes: options.preset.memoryMb * 2 ** 20,
     start: (spec) => new AcpAgent(spec, options, ledger),
     reap: (identity) => ledger.reap(identity),
   };

@@ -53,6 +53,16 @@ export class Ledger {
     }
   }
 
+  /** The agents that are recorded here and live, each by its name. */
+  living(): { readonly name: string; readonly pid: number }[] {
+    return readdirSync(this.#folder).flatMap((file) => {
+      const name = file.endsWith(ENDING) ? file.slice(0, -ENDING.length) : null;
+      const found = name === null ? null : this.#read(name);
+      if (name === null || !found || this.#identityOf(found.pid) !== found.identity) return [];
+      return [{ name, pid: found.pid }];
+    });
+  }
+
   #read(name: string): { readonly pid: number; readonly identity: string } | null {
     try {
       const value: unknown = JSON.parse(readFileSync(this.#file(name), 'utf8'));

@@ -53,6 +53,8 @@ export interface Preset {
   readonly install: string;
   readonly login: string;
   readonly quirks: Quirks;
+  /** What one of them takes with one session, busy; what is seen of it counts more, once it is. */
+  readonly memoryMb: number;
 }
 
 const CODEX: Preset = {
@@ -83,6 +85,7 @@ const CODEX: Preset = {
   install: 'npm install -g @agentclientprotocol/codex-acp',
   login: 'run `codex login`, or set OPENAI_API_KEY',
   quirks: { midTurn: 'steers', resumes: true, mcp: 'http', usage: 'turn' },
+  memoryMb: 300,
 };
 
 const GEMINI: Preset = {
@@ -114,6 +117,7 @@ const GEMINI: Preset = {
   login: 'run `gemini` once and log in, or set GEMINI_API_KEY',
   // It says it can load a session; what it then loads is often not it (google-gemini/gemini-cli#28775).
   quirks: { midTurn: 'cancels', resumes: false, mcp: 'http', usage: 'meta', forgetsCancelled: true },
+  memoryMb: 320,
 };
 
 const COPILOT: Preset = {
@@ -138,6 +142,7 @@ const COPILOT: Preset = {
     usage: 'cumulative',
     failsInWords: /(?:^|Retrying\.\.\.)Error: [\s\S]+$/,
   },
+  memoryMb: 330,
 };
 
 const OPENCODE: Preset = {
@@ -169,6 +174,7 @@ const OPENCODE: Preset = {
   install: 'npm install -g opencode-ai',
   login: 'run `opencode auth login`, or set the key of your provider',
   quirks: { midTurn: 'folds', resumes: true, mcp: 'http', usage: 'last', cost: true },
+  memoryMb: 750,
 };
 
 export const PRESETS: readonly Preset[] = [CODEX, GEMINI, COPILOT, OPENCODE];
@@ -189,4 +195,5 @@ export const custom = (name: string, program: string, args: readonly string[]): 
   install: `install "${program}", or put right the command of agents.custom.${name} in the configuration`,
   login: 'log in to it, or set its key in the configuration',
   quirks: { midTurn: 'unknown', resumes: true, mcp: 'http', usage: 'turn' },
+  memoryMb: 300,
 });

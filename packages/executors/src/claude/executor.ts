@@ -1,7 +1,7 @@
 import type { Executor } from '@reveille/core';
 import { Ledger } from '../acp/ledger.ts';
 import { ClaudeAgent } from './agent.ts';
-import type { ClaudeOptions } from './options.ts';
+import { CLAUDE, type ClaudeOptions } from './options.ts';
 
 /** Claude Code as a worker, by its Agent SDK. */
 export function claudeExecutor(options: ClaudeOptions): Executor {
@@ -11,6 +11,7 @@ export function claudeExecutor(options: ClaudeOptions): Executor {
     // It has it at its next pause, or refuses it when the turn ends: there is always an answer.
     steerMs: 24 * 3_600_000,
     capabilities: { steer: true, resume: true, approve: true, usage: true, cost: true },
+    memoryBytes: CLAUDE.memoryMb * 2 ** 20,
     start: (spec) => new ClaudeAgent(spec, options, ledger),
     reap: (identity) => ledger.reap(identity),
   };

@@ -46,4 +46,5 @@ export const CLAUDE: Preset = {
   install: 'npm install -g @anthropic-ai/claude-code',
   login: 'run `claude` once and log in, or set ANTHROPIC_API_KEY',
   quirks: { midTurn: 'steers', resumes: true, mcp: 'http', usage: 'cumulative' },
+  memoryMb: 240,
 };

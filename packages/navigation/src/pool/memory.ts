@@ -2,26 +2,52 @@ import { execFile } from 'node:child_process';
 import { readFile, readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
+/** What a process and everything beneath it uses. */
+export interface TreeUse {
+  readonly rssBytes: number;
+  /** Since each of them was started, with those that have ended and were waited for. */
+  readonly cpuMs: number;
+}
+
+const NOTHING: TreeUse = { rssBytes: 0, cpuMs: 0 };
+/** Ticks of the clock that Linux counts CPU time in, as it tells them to programs. */
+const TICK_MS = 10;
+
 /** Bytes of memory that a process and everything beneath it hold now; 0 if it is gone. */
 export async function residentBytes(pid: number): Promise<number> {
-  if (pid === 0) return 0;
-  return process.platform === 'linux' ? await linuxBytes(pid) : await listedBytes(pid);
+  return (await usedByTree(pid)).rssBytes;
+}
+
+/** What a process and everything beneath it uses now; nothing if it is gone. */
+export async function usedByTree(pid: number): Promise<TreeUse> {
+  if (pid === 0) return NOTHING;
+  return process.platform === 'linux' ? await linuxUse(pid) : await listedUse(pid);
 }
 
 /** The sandbox puts processes of its own above the server: all of them are counted, each with its children. */
-async function linuxBytes(pid: number): Promise<number> {
-  let bytes = 0;
+async function linuxUse(pid: number): Promise<TreeUse> {
+  let [rssBytes, cpuMs] = [0, 0];
   const waiting = [pid];
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    bytes += await residentOf(at);
-    waiting.push(...(await childrenOf(at)));
+    const [resident, cpu, children] = await Promise.all([residentOf(at), cpuOf(at), childrenOf(at)]);
+    rssBytes += resident;
+    cpuMs += cpu;
+    waiting.push(...children);
   }
-  return bytes;
+  return { rssBytes, cpuMs };
 }
 
 async function residentOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+}
+
+/** Its own time and that of the children it has waited for, in its programs and in the kernel. */
+async function cpuOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // The name in parentheses may hold anything: what follows the last one is regular.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
 }
 
 async function childrenOf(pid: number): Promise<number[]> {
@@ -38,12 +64,26 @@ async function childrenOf(pid: number): Promise<number[]> {
 }
 
 /** UNTESTED on other systems: what `ps` says of the process and its children. */
-async function listedBytes(pid: number): Promise<number> {
-  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,rss=']).catch(() => ({
+async function listedUse(pid: number): Promise<TreeUse> {
+  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,rss=,time=']).catch(() => ({
     stdout: '',
   }));
-  const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
   const family = new Set([pid]);
-  for (const [id = 0, parent = 0] of rows) if (family.has(parent)) family.add(id);
-  return rows.reduce((sum, [id = 0, , kilobytes = 0]) => sum + (family.has(id) ? kilobytes * 1024 : 0), 0);
+  for (const [id, parent] of rows) if (family.has(Number(parent))) family.add(Number(id));
+  const own = rows.filter(([id]) => family.has(Number(id)));
+  return own.reduce<TreeUse>(
+    ({ rssBytes, cpuMs }, [, , kilobytes = '0', time = '0']) => ({
+      rssBytes: rssBytes + Number(kilobytes) * 1024,
+      cpuMs: cpuMs + msOf(time),
+    }),
+    NOTHING,
+  );
+}
+
+/** `1-02:03:04.5`, or the last parts of it. */
+function msOf(time: string): number {
+  const [days, clock] = time.includes('-') ? time.split('-', 2) : ['0', time];
+  const seconds = (clock ?? '').split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
+  return Math.round((Number(days) * 86_400 + seconds) * 1_000) || 0;
 }

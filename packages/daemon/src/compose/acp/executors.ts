@@ -69,11 +69,14 @@ export function claudeExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
 /** Ends what earlier daemons of this place left: every agent that is a program of its own is recorded there. */
 export async function reapAgents({ place, log }: World): Promise<void> {
   try {
-    await new Ledger(processesOf(place.home), processIdentity).reapAll();
+    await agentsOf(place.home).reapAll();
   } catch (error) {
     log.warn('agents of an earlier daemon may be left', { error: String(error) });
   }
 }
+
+/** Every agent of this place that is a program of its own and lives. */
+export const agentsOf = (home: string): Ledger => new Ledger(processesOf(home), processIdentity);
 
 const processesOf = (home: string): string => join(home, 'processes');
 const homesOf = (home: string): string => join(home, 'agents');

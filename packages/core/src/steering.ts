@@ -1,0 +1,63 @@
+import type { Message, Run } from '@reveille/protocol';
+import type { AgentLine } from './agent-line.ts';
+import { deliveries } from './briefing.ts';
+import type { Context } from './context.ts';
+import type { DecideHeld } from './holding.ts';
+import { giveBackTaken } from './mailbox.ts';
+import type { Seen } from './ports/executor.ts';
+import { signOfLife, steerTurn } from './run-acts.ts';
+
+interface Steering {
+  readonly context: Context;
+  readonly line: AgentLine;
+  readonly decideHeld: DecideHeld;
+  /** Whether somebody else will take the message. */
+  readonly keep: (message: Message) => boolean;
+}
+
+/**
+ * Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. True: some
+ * of it was refused before it was sent.
+ */
+export async function steer({ context, line, decideHeld, keep }: Steering): Promise<boolean> {
+  const messages = await decideHeld((tx, run) => steerTurn(tx, run, keep));
+  const { turn } = line;
+  if (!messages || messages.length === 0 || turn === null) return false;
+  const { store } = context;
+  const text = (await deliveries(store, messages)).map((delivery) => delivery.text).join('\n\n');
+  // A report that came meanwhile took them itself: they are not given a second time.
+  const rows = await Promise.all(messages.map(({ id }) => store.get('message', id)));
+  const still = messages.filter(({ taken }, i) => rows[i]?.doc.taken?.id === taken?.id);
+  if (still.length === messages.length) {
+    line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
+    return false;
+  }
+  line.refused.push(...still.map((message) => ({ message, seen: 'no' }) as const));
+  return true;
+}
+
+/** What the turn did not take is queued again. */
+export async function takeBack(line: AgentLine, decideHeld: DecideHeld): Promise<void> {
+  const refused = [...line.refused];
+  await decideHeld(async (tx) => {
+    for (const { message, seen } of refused) await giveBackTaken(tx, [message], seen);
+  });
+  line.refused = line.refused.slice(refused.length);
+}
+
+/** What the agent was given it has: it did something since. */
+export async function recordProven(line: AgentLine, decideHeld: DecideHeld): Promise<void> {
+  const proven = [...line.proven];
+  await decideHeld((tx, run) => signOfLife(tx, run, proven));
+  for (const id of proven) line.proven.delete(id);
+}
+
+/** What a resumed agent's own history holds of what it was given last. */
+export async function askHistory(
+  { store }: Context,
+  line: AgentLine,
+  run: Run,
+): Promise<ReadonlyMap<string, Seen>> {
+  const delivered = await store.find('message', { list: 'byState', equal: [run.session, 'delivered'] });
+  return line.seen([run.id, ...delivered.map((row) => row.doc.id)]);
+}
