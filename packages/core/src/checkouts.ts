@@ -54,6 +54,10 @@ export async function openWorkspace(
 }
 
 async function originOf({ store }: World, task: Task, branch: string | null): Promise<Origin> {
+  if (task.reviews) {
+    const reviewed = (await store.get('task', task.reviews.task))?.doc;
+    if (reviewed) return { kind: 'shared', with: reviewed };
+  }
   if (task.isolation === 'shared') {
     const owner = (await store.get('session', task.owner))?.doc;
     const parent = owner?.task ? (await store.get('task', owner.task))?.doc : undefined;

@@ -2,6 +2,7 @@ import { formatAgentType, type Run, type Short, type Task } from '@reveille/prot
 import { moneyNodes, shortWords, spend, withUnpriced, type Spent } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import type { Alert } from './health.ts';
+import { whoHears } from './hearing.ts';
 import { enqueue } from './mailbox.ts';
 import type { Tx } from './tx.ts';
 
@@ -16,7 +17,7 @@ export async function tellOwner(
   for (const { what, text } of alerts) {
     tx.note({ type: `health.${what}`, task: task.id, run: run.id, data: { text } });
     await enqueue(tx, context, {
-      to: task.owner,
+      to: whoHears(task),
       key: `health:${newId(context, 'msg')}`,
       kind: what === 'progress' ? 'progress' : 'health',
       from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
@@ -69,7 +70,7 @@ async function unpriced(tx: Tx, context: Context, task: Task, tokens: number): P
   for (const node of nodes.filter((each) => each.unpriced === undefined)) {
     tx.note({ type: 'budget.unpriced', task: task.id, data: { node: node.id } });
     await enqueue(tx, context, {
-      to: task.owner,
+      to: whoHears(task),
       key: `unpriced:${node.id}`,
       kind: 'warning',
       from: { kind: 'harness' },
