@@ -561,7 +561,7 @@ function spec(epoch: number, resume: string | null, events: ExecutorEvent[] = []
   };
 }
 
-test('[EXE1.61] a reviewer does what the script of the reviewed task says for its round, and else approves', async () => {
+test('[EXE1.95] a reviewer does what the script of the reviewed task says for its round, and else approves', async () => {
   const written = {
     steps: [{ do: 'report', output: 'done' }],
     review: [[{ do: 'report', structured: { verdict: 'changes', comments: 'more' } }], [{ do: 'fail' }]],
