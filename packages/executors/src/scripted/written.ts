@@ -48,6 +48,13 @@ const Step = z.discriminatedUnion('do', [
   }),
   /** Children that run by themselves; the agent is woken when one ends. */
   z.strictObject({ do: z.literal('spawn'), tasks: z.array(Child).min(1), ...only }),
+  /** Spawns so often, as fast as it can and whatever it is told, and tells its parent how many were refused. */
+  z.strictObject({
+    do: z.literal('storm'),
+    task: Child,
+    times: z.number().int().positive().max(1_000_000),
+    ...only,
+  }),
   /** One child, waited for in the call. */
   z.strictObject({ do: z.literal('delegate'), task: Child, patienceMs: ms.optional(), ...only }),
   /** Waits in a call for its children. What they ask meanwhile is answered. */
