@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureD, measureL, measureM, measureN, measureR, measureW, type Measure } from './measures.ts';
 import { measureH } from './reach.ts';
+import { measureT } from './storm.ts';
 import { measureE } from './streams.ts';
 import { measureC, measureF, measureS } from './worktrees.ts';
 
@@ -20,6 +21,7 @@ const MEASURES: Record<string, () => Promise<Measure | Measure[]>> = {
   C: measureC,
   F: measureF,
   S: measureS,
+  T: measureT,
 };
 
 /** Set for a process that runs one measure of several. */

@@ -45,6 +45,12 @@ const ALL: readonly Example[] = [
     answers: { notes: 'short' },
     files: { 'NOTES.md': 'What is new in 2.4.0.\n', RELEASED: '2.4.0\n', VERSION: '2.4.0\n' },
   },
+  {
+    file: 'review.yaml',
+    name: 'Review',
+    branch: 'Review',
+    files: { 'poem.md': 'Roses are red.\nThe tests are too.\n', 'printed.md': 'It is printed.\n' },
+  },
 ];
 
 test.for(ALL)('[PLN1.29] $file runs as it is, leaves commits, and comes home', async (example) => {

@@ -43,7 +43,11 @@ export function briefingOf(
   return briefing({
     ...rest,
     task,
-    worktree: workspace && { ...workspace, readOnly, shared: task.isolation === 'shared' },
+    worktree: workspace && {
+      ...workspace,
+      readOnly: readOnly || task.reviews !== undefined,
+      shared: task.isolation === 'shared' && !task.reviews,
+    },
     tools: allowedTools({ tools, deniedTools }, TOOL_NAMES),
     reportsByLastMessage: definition?.reportsByLastMessage ?? false,
     specialists,

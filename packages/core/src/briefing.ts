@@ -11,6 +11,7 @@ import type { Context } from './context.ts';
 import { endBody, envelope } from './envelope.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspace } from './ports/workspaces.ts';
+import { changeText } from './review-words.ts';
 import type { OpenedTurn } from './run-acts.ts';
 import { situation } from './situation.ts';
 
@@ -32,7 +33,7 @@ export async function deliveries(store: Store, messages: readonly Message[]): Pr
 
 /** The text of a turn: the task itself, that the agent was resumed, then the mail. */
 export async function turnText(
-  context: Pick<Context, 'agents' | 'store' | 'settings'>,
+  context: Pick<Context, 'agents' | 'store' | 'settings' | 'workspaces'>,
   id: TaskId,
   turn: OpenedTurn,
   given: { readonly run: RunId; readonly workspace: Workspace | null },
@@ -42,6 +43,8 @@ export async function turnText(
   const task = (await store.get('task', id))?.doc;
   if (!task) throw new ReveilleError('not_found', `There is no task ${id}.`);
   if (turn.assignment) parts.push(await assignmentText(context, task, given));
+  const change = turn.assignment && task.reviews ? await changeText(context, task) : null;
+  if (change !== null) parts.push(change);
   if (turn.resumed) parts.push(await resumeNote(store, task));
   for (const delivery of await deliveries(store, turn.messages)) parts.push(delivery.text);
   const session = (await store.get('session', task.session))?.doc;
@@ -53,7 +56,8 @@ export async function turnText(
 /** EXE3: whoever is resumed is first told which of its children are open and which have ended. */
 async function resumeNote(store: Store, task: Task): Promise<string> {
   const children = await store.find('task', { list: 'byOwner', equal: [task.session], limit: 200 });
-  const lines = children.map(({ doc }) => `- ${doc.id} "${doc.name}": ${doc.state}`);
+  const own = children.filter(({ doc }) => !doc.reviews);
+  const lines = own.map(({ doc }) => `- ${doc.id} "${doc.name}": ${doc.state}`);
   const list = lines.length > 0 ? `Your children:\n${lines.join('\n')}` : 'You have no children.';
   return `You were interrupted and go on with your task (${task.id}). ${list}\nGo on where you were.`;
 }

@@ -56,7 +56,10 @@ export class Checkout {
   /** Nobody has defined the one that integrates: it is no agent of a model. */
   async #roleOf(task: Task): Promise<Role | null> {
     const { agents } = this.#context;
-    return agents.role && !isIntegrator(task) ? agents.role(task) : null;
+    if (!agents.role || isIntegrator(task)) return null;
+    const role = await agents.role(task);
+    // Whatever else it may: work under review is not changed by its reviewer.
+    return task.reviews ? { ...role, readOnly: true } : role;
   }
 
   abort(why: string): void {

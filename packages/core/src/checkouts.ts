@@ -47,13 +47,19 @@ export async function openWorkspace(
   const plan = task.plan ? ((await store.get('plan', task.plan))?.doc ?? null) : null;
   const last = task.lastRun ? (await store.get('run', task.lastRun))?.doc.end : null;
   // A review that asks for changes goes on with what is there.
-  const fresh = last?.status === 'failed' || last?.status === 'cancelled';
+  const from = task.from?.attempt === run.attempt ? task.from.snapshot : undefined;
+  const ruin = last?.status === 'failed' || last?.status === 'cancelled';
+  const fresh = from === undefined ? ruin : from !== null;
   const origin = await originOf(world, task, plan?.baseBranch ?? null);
-  const spec: OpenSpec = { task, run: run.id, plan, origin, fresh, signal };
+  const spec: OpenSpec = { task, run: run.id, plan, origin, fresh, from, signal };
   return world.workspaces.open(spec);
 }
 
 async function originOf({ store }: World, task: Task, branch: string | null): Promise<Origin> {
+  if (task.reviews) {
+    const reviewed = (await store.get('task', task.reviews.task))?.doc;
+    if (reviewed) return { kind: 'shared', with: reviewed };
+  }
   if (task.isolation === 'shared') {
     const owner = (await store.get('session', task.owner))?.doc;
     const parent = owner?.task ? (await store.get('task', owner.task))?.doc : undefined;

@@ -3,6 +3,7 @@ import { collectLeft } from './checkouts.ts';
 import type { Context, Lane } from './context.ts';
 import { derivePlans } from './plan-status.ts';
 import type { Left } from './ports/workspaces.ts';
+import { hearVerdicts } from './review.ts';
 import { NotCollected, Tx } from './tx.ts';
 
 const MAX_TRIES = 100;
@@ -62,6 +63,7 @@ async function make<T>(
   try {
     const value = await decision(tx);
     if (!tx.dirty) return { tx, value, committing: null };
+    if (tx.reviewersDone.length > 0) await hearVerdicts(tx, context);
     if (tx.movesPlans) await derivePlans(tx);
     const committing = context.store.commit(tx.change());
     if (context.store.readsOwnWrites) return { tx, value, committing };

@@ -20,9 +20,14 @@ export function envelope(
   const { task, end } = about;
   const again = message.maybeSeen > 0 ? ' (given again: you may have seen it before)' : '';
   const head = `${headline(message, task, end)}${again}`;
-  const fence = `reveille-data ${message.id}`;
-  const text = `${head}\n<${fence}>\n${defuse(about.body)}\n</${fence}>${decide(message)}`;
+  const text = `${fenced(head, message.id, about.body)}${decide(message)}`;
   return { message, task, end, text };
+}
+
+/** Words of others under a line of ours, in a fence that they cannot close. */
+export function fenced(head: string, name: string, body: string): string {
+  const fence = `reveille-data ${name}`;
+  return `${head}\n<${fence}>\n${defuse(body)}\n</${fence}>`;
 }
 
 /** A failure waits for a word of whoever is told of it. */

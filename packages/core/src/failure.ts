@@ -25,7 +25,7 @@ export async function askAboutFailure(
   failed: { readonly run: Run | null; readonly end: RunEnd },
 ): Promise<Request['id'] | null> {
   const { run, end } = failed;
-  if (!run || end.status !== 'failed' || OWN_ITEMS.has(end.error?.class ?? '')) return null;
+  if (!run || task.reviews || end.status !== 'failed' || OWN_ITEMS.has(end.error?.class ?? '')) return null;
   const owner = await tx.need('session', task.owner);
   if (task.plan === null && owner.kind !== 'terminal') return null;
   const why = end.error ? `${end.error.class}: ${end.error.message}` : end.output;

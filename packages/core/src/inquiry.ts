@@ -1,5 +1,6 @@
 import { formatAgentType, type RequestId, type Run, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
+import { whoHears } from './hearing.ts';
 import { enqueue } from './mailbox.ts';
 import { settle } from './settle.ts';
 import type { Tx } from './tx.ts';
@@ -61,7 +62,7 @@ export async function hearAnswer(
   }
   tx.put('run', { ...run, inquiry: run.inquiry && { ...run.inquiry, answers } });
   await enqueue(tx, context, {
-    to: task.owner,
+    to: whoHears(task),
     key: `idle:${run.id}:${run.turns}`,
     kind: 'idle_response',
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },

@@ -4,6 +4,7 @@ import { newId, type Context } from './context.ts';
 import type { AgentLine } from './agent-line.ts';
 import type { DecideHeld } from './holding.ts';
 import type { Alert } from './health.ts';
+import { whoHears } from './hearing.ts';
 import { enqueue } from './mailbox.ts';
 import type { Tx } from './tx.ts';
 
@@ -18,7 +19,7 @@ async function tellOwner(
   for (const { what, text } of alerts) {
     tx.note({ type: `health.${what}`, task: task.id, run: run.id, data: { text } });
     await enqueue(tx, context, {
-      to: task.owner,
+      to: whoHears(task),
       key: `health:${newId(context, 'msg')}`,
       kind: what === 'progress' ? 'progress' : 'health',
       from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
@@ -79,7 +80,7 @@ async function unpriced(tx: Tx, context: Context, task: Task, tokens: number): P
   for (const node of nodes.filter((each) => each.unpriced === undefined)) {
     tx.note({ type: 'budget.unpriced', task: task.id, data: { node: node.id } });
     await enqueue(tx, context, {
-      to: task.owner,
+      to: whoHears(task),
       key: `unpriced:${node.id}`,
       kind: 'warning',
       from: { kind: 'harness' },

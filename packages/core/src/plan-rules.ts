@@ -1,6 +1,7 @@
 import {
   LegiblePlan,
   PlanInput,
+  isReviewWord,
   nearest,
   parseAgentType,
   type AgentType,
@@ -63,7 +64,24 @@ function noBackend(executors: Executors, { backend, name }: AgentType, wished: b
   return { problem, known: backends };
 }
 
-export type CheckedPlan = { readonly plan: ParsedPlanInput; readonly agents: readonly AgentType[] };
+export interface CheckedPlan {
+  readonly plan: ParsedPlanInput;
+  readonly agents: readonly AgentType[];
+  /** Who reviews which of them, where that is an agent: by the id of the task in its plan. */
+  readonly reviewers: ReadonlyMap<string, AgentType>;
+}
+
+/** The agent that is to review, as an author wrote it; null: none does. */
+export function reviewerOf(
+  known: Known,
+  review: string | undefined,
+  repository: string | null,
+): AgentType | Unknown | null {
+  if (review === undefined || isReviewWord(review)) return null;
+  const agent = resolveAgent(known, review, repository);
+  if (!('problem' in agent)) return agent;
+  return { ...agent, problem: `a review is by none, owner, person or an agent: ${agent.problem}` };
+}
 
 /** Checks a plan whole and reports every problem at once, each with its place (PLN1). */
 export function checkPlan(
@@ -81,9 +99,15 @@ export function checkPlan(
     if ('problem' in agent) problems.push({ at: `tasks[${i}].agent`, problem: agent.problem });
     return agent;
   });
+  const reviewers = new Map<string, AgentType>();
+  tasks.forEach((task, i) => {
+    const by = reviewerOf(known, task.review, repository);
+    if (by && 'problem' in by) problems.push({ at: `tasks[${i}].review`, problem: by.problem });
+    else if (by && task.id !== null) reviewers.set(task.id, by);
+  });
   problems.push(...graphProblems(tasks));
   if (!parsed.success || problems.length > 0) return { problems };
-  return { plan: parsed.data, agents: agents as AgentType[] };
+  return { plan: parsed.data, agents: agents as AgentType[], reviewers };
 }
 
 /** What can be read of the tasks of a plan that has the wrong shape somewhere, each in its place. */

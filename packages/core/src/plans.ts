@@ -23,6 +23,7 @@ import { checkDepth } from './limits.ts';
 import { offerTask } from './offers.ts';
 import { isOrchestrator, keepPlan } from './orchestrator-session.ts';
 import { policyOf } from './policy-chain.ts';
+import { reviewOf } from './review-start.ts';
 import type { CheckedPlan } from './plan-rules.ts';
 import { cancelTree } from './settle.ts';
 import { countMove } from './task-table.ts';
@@ -82,6 +83,7 @@ export async function createPlan(
       dependencies,
       dependents: dependents.get(task.id) ?? [],
       budget,
+      reviewer: checked.reviewers.get(task.id) ?? null,
     });
   });
   if (options.start)
@@ -133,6 +135,8 @@ interface NewTask {
   readonly openDependencies?: number;
   readonly badDependencies?: number;
   readonly budget: string | null;
+  /** The agent that reviews its work, if one does. */
+  readonly reviewer?: AgentType | null;
 }
 
 function createTask(tx: Tx, context: Context, made: NewTask): Task {
@@ -163,7 +167,7 @@ function createTask(tx: Tx, context: Context, made: NewTask): Task {
     model: modelFor(context, agent, { repository: plan.repository, model: input.model }),
     priority: input.priority,
     targetFiles: input.targetFiles,
-    review: input.review,
+    ...reviewOf(context, input, made.reviewer ?? null),
     owner: plan.owner,
     session: session.id,
     depth,
@@ -185,9 +189,9 @@ export async function addTask(
   tx: Tx,
   context: Context,
   plan: Plan,
-  input: PlanTaskInput,
-  agent: AgentType,
+  added: { readonly task: PlanTaskInput; readonly agent: AgentType; readonly reviewer: AgentType | null },
 ): Promise<TaskId> {
+  const { task: input, agent, reviewer } = added;
   if (plan.cancelling !== null) throw wrongState(plan, 'added to: it is being cancelled');
   const id = newId(context, 'task');
   const dependencies: Task[] = [];
@@ -214,6 +218,7 @@ export async function addTask(
       ['failed', 'cancelled', 'blocked'].includes(dependency.state),
     ).length,
     budget,
+    reviewer,
   });
   if (!(await integrateAlso(tx, plan, task))) await integrateAgain(tx, context, plan, task);
   if (plan.state !== 'draft') await makeReady(tx, await tx.need('task', id));

@@ -13,6 +13,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { newId, type Context } from './context.ts';
+import { whoHears } from './hearing.ts';
 import { enqueue } from './mailbox.ts';
 import { decides } from './orchestrator-session.ts';
 import { mayAllow } from './policy-chain.ts';
@@ -64,7 +65,7 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
   const same = asked.key ? (await openRequests(tx, task)).find(({ key }) => key === asked.key) : undefined;
   if (same) return { request: same, message: await messageOf(tx, same) };
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
-  const holder = skipTree ? null : await answerer(tx, context, task.owner, asked);
+  const holder = skipTree ? null : await answerer(tx, context, whoHears(task), asked);
   const request: Request = {
     id: newId(context, 'req'),
     kind: asked.kind,

@@ -1,4 +1,4 @@
-import { ReveilleError, type AgentType, type Caller, type RetryInput, type Task } from '@reveille/protocol';
+import { ReveilleError, type AgentType, type Caller, type SwapInput, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { checkDelegation, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
@@ -7,7 +7,7 @@ import { retry } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 
 /** `claude:coder`, `model opus`, `claude:coder model opus`. */
-export function retryWords(words: string): RetryInput {
+export function retryWords(words: string): SwapInput {
   const [, agent, model] = /^(?:(?!model\b)(\S+))?\s*(?:model\s+(\S+))?$/i.exec(words.trim()) ?? [];
   if (agent === undefined && model === undefined)
     throw new ReveilleError(
@@ -22,12 +22,33 @@ export async function retryBy(
   tx: Tx,
   context: Context,
   task: Task,
-  given: { readonly caller: Caller; readonly by: RetryInput },
+  given: {
+    readonly caller: Caller;
+    readonly by: SwapInput;
+    /** The snapshot to begin from; null: what the last attempt left; undefined: where the task began. */
+    readonly from?: string | null | undefined;
+  },
 ): Promise<void> {
+  if (given.from !== undefined) return retryFrom(tx, context, task, { ...given, from: given.from });
   if (given.by.agent === undefined && given.by.model === undefined) return retry(tx, task);
   const next = await withAnother(tx, context, task, given);
   tx.put('task', next);
   await retry(tx, next);
+}
+
+async function retryFrom(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  { from, caller, by }: { readonly caller: Caller; readonly by: SwapInput; readonly from: string | null },
+): Promise<void> {
+  if (isIntegrator(task))
+    throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches, from the beginning.`);
+  // Bound to that attempt: a later one begins as any other.
+  const next = { ...task, from: { snapshot: from, attempt: task.attempts + 1 } };
+  tx.put('task', next);
+  tx.note({ type: 'work.retried_from', task: task.id, data: { snapshot: from } });
+  return retryBy(tx, context, next, { caller, by });
 }
 
 /** The task as another agent, or another model, is to do it, if there is one of that name and the caller may choose it. */
@@ -35,7 +56,7 @@ export async function withAnother(
   tx: Tx,
   context: Context,
   task: Task,
-  given: { readonly caller: Caller; readonly by: RetryInput },
+  given: { readonly caller: Caller; readonly by: SwapInput },
 ): Promise<Task> {
   const { agent: name, model } = given.by;
   if (isIntegrator(task))

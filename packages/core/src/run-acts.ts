@@ -12,6 +12,7 @@ import {
 import { draw, shortWords, startClocks } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { mayStart } from './graph.ts';
+import { whoHears } from './hearing.ts';
 import { hearAnswer, inquire, isAsked } from './inquiry.ts';
 import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Seen } from './ports/executor.ts';
@@ -339,7 +340,7 @@ export async function fault(
     moveTask(tx, task, 'waiting', { why: `${error.class}: ${error.message.slice(0, 200)}`, on: 'backoff' });
   offerTask(tx, task, { continues: true, delayMs: delay, release: true });
   await enqueue(tx, context, {
-    to: task.owner,
+    to: whoHears(task),
     key: `fault:${run.id}:${run.epoch}`,
     kind: 'error',
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },

@@ -21,6 +21,8 @@ export interface Settings {
   /** What nobody knows the price of, where money is limited: go on and say so, or end the run. */
   readonly budgets: { readonly unpriced: 'allow' | 'stop' };
   readonly requests: { readonly passOnAfterMs: number; readonly expireAfterMs: number | null };
+  /** How often an agent may look at the same work, unless its task says; then the person decides (PLN8). */
+  readonly review: { readonly rounds: number };
   /** What happens to running children when their parent ends for good (MBX6). */
   readonly orphans: 'cancel' | 'hand_up';
   /** Who decides what comes up in a plan that an orchestrator made: its model, or nobody but the person (ORC1). */
@@ -51,6 +53,7 @@ export const DEFAULTS: Settings = Object.freeze({
   },
   budgets: { unpriced: 'allow' as const },
   requests: { passOnAfterMs: 300_000, expireAfterMs: null },
+  review: { rounds: 3 },
   orphans: 'cancel',
   orchestrator: 'model',
   patienceMs: 50_000,

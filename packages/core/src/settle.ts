@@ -18,6 +18,7 @@ import { askAboutFailure } from './failure.ts';
 import { isOrchestrator, openPlans } from './orchestrator-session.ts';
 import { endsPlan } from './plan-status.ts';
 import { closeRequests, openRequest, openRequests, passOn } from './requests.ts';
+import { beginReview } from './review-start.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';
 import { measured } from './run-counts.ts';
@@ -64,11 +65,12 @@ export async function settle(
   if (to === 'review') {
     // Its mailbox stays open, and its report shows that it has what it was given.
     if (lastWord) markRead(tx, await deliveredMessages(tx, task.session));
-    return askForReview(tx, context, next, run);
+    const ended = run ? await tx.need('run', run.id) : null;
+    return beginReview(tx, context, next, ended);
   }
   const request = await askAboutFailure(tx, context, next, { run, end });
   await finish(tx, context, next, { run, lastWord, request, wasBlocked: task.state === 'blocked' });
-  if (end.cause === 'budget' && run) await askToRaise(tx, context, next, run);
+  if (end.cause === 'budget' && run && !task.reviews) await askToRaise(tx, context, next, run);
   return next;
 }
 
@@ -80,6 +82,7 @@ export async function finish(
   options: { run: Run | null; lastWord: boolean; wasBlocked?: boolean; request?: Request['id'] | null },
 ): Promise<void> {
   const { run, request = null } = options;
+  if (task.reviewing?.task) await stopReviewer(tx, context, task);
   const moved = await moveDependents(tx, task, options.wasBlocked ?? false);
   const moves = task.plan === null || moved > 0 || (await endsPlan(tx, task));
   await tellOwner(tx, context, task, { run, request, moves });
@@ -89,6 +92,14 @@ export async function finish(
   if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
   if (isOrchestrator(session)) await passOnAll(tx, context, session.id);
   if (task.state === 'cancelled') await cancelPlans(tx, context, session, { by: 'reveille', why: task.why });
+}
+
+/** The review is over, whoever decided: an agent that is still at it has nothing more to say. */
+export async function stopReviewer(tx: Tx, context: Context, { id, reviewing }: Task): Promise<void> {
+  if (!reviewing?.task) return;
+  tx.put('task', { ...(await tx.need('task', id)), reviewing: { ...reviewing, task: null } });
+  const wish = { by: 'reveille', why: 'its review is over' };
+  await cancelTree(tx, context, await tx.need('task', reviewing.task), wish);
 }
 
 /** How many tasks were freed or blocked by its end. */
@@ -119,6 +130,8 @@ async function tellOwner(
   told: { readonly run: Run | null; readonly request: Request['id'] | null; readonly moves: boolean },
 ): Promise<void> {
   const { run, request, moves } = told;
+  // Its end is the verdict on another's work, and no letter.
+  if (task.reviews) return tx.reviewerDone(task);
   if (task.plan === null) {
     const owner = tx.known('session', task.owner) ?? (await tx.need('session', task.owner));
     tx.put('session', { ...owner, childrenOpen: owner.childrenOpen - 1 });
@@ -139,35 +152,12 @@ async function tellOwner(
   });
 }
 
-async function askForReview(tx: Tx, context: Context, task: Task, run: Run | null): Promise<Task> {
-  const { request } = await openRequest(tx, context, task, {
-    kind: 'review',
-    run,
-    text: 'review',
-    options: ['approve', 'changes', 'reject'],
-  });
-  if (request.with === null) {
-    await enqueue(tx, context, {
-      to: task.owner,
-      key: `review:${run?.id ?? task.id}`,
-      kind: 'review',
-      from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
-      task: task.id,
-      run: run?.id ?? null,
-      request: request.id,
-      text: '',
-      fresh: true,
-    });
-  }
-  return task;
-}
-
 /** MBX6: running children are cancelled or, by setting, handed to the parent's own owner. A cancel always goes down (SUB7). */
 async function endChildren(tx: Tx, context: Context, session: Session, parent: Task): Promise<void> {
   const handUp = context.settings.orphans === 'hand_up' && parent.state !== 'cancelled';
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
     // A plan goes on: its owner may be tried again, and then finds its ends in its mailbox.
-    if (isTerminal(child.state) || child.plan !== null) continue;
+    if (isTerminal(child.state) || child.plan !== null || child.reviews) continue;
     if (handUp) await handTo(tx, context, child, parent.owner);
     else
       await cancelTree(tx, context, child, {

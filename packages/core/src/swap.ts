@@ -3,8 +3,8 @@ import {
   formatAgentType,
   isTerminal,
   type Caller,
-  type RetryInput,
   type Run,
+  type SwapInput,
   type Task,
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
@@ -24,7 +24,7 @@ export async function swap(
   tx: Tx,
   context: Context,
   task: Task,
-  given: { readonly caller: Caller; readonly by: RetryInput },
+  given: { readonly caller: Caller; readonly by: SwapInput },
 ): Promise<void> {
   if (given.by.agent === undefined && given.by.model === undefined)
     throw new ReveilleError('invalid_input', 'Say which agent, which model, or both.');

@@ -12,7 +12,8 @@ import { enqueue, reviveMailbox } from './mailbox.ts';
 import { offerTask } from './offers.ts';
 import { closeRequests } from './requests.ts';
 import type { Ending } from './ending.ts';
-import { cancelTree, finish, settle } from './settle.ts';
+import { askForReview, reviewedAnew } from './review-start.ts';
+import { cancelTree, finish, settle, stopReviewer } from './settle.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
 
@@ -24,11 +25,16 @@ export async function retry(tx: Tx, task: Task): Promise<void> {
       `Task ${task.id} is ${task.state}; only a failed or cancelled task can be tried again.`,
     );
   }
+  if (task.reviews)
+    throw new ReveilleError(
+      'wrong_state',
+      `Task ${task.id} was a review, which is over; decide about ${task.reviews.task} instead.`,
+    );
   await closeRequests(tx, task);
   if (task.plan === null) await reopenChild(tx, task);
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'open' });
   await reviveMailbox(tx, task.session);
-  const pending = moveTask(tx, task, 'pending', { why: 'to be tried again' });
+  const pending = moveTask(tx, task, 'pending', { why: 'to be tried again', also: reviewedAnew(task) });
   if (pending.badDependencies > 0) {
     moveTask(tx, pending, 'blocked', { why: 'a dependency failed or was cancelled' });
     return;
@@ -68,7 +74,7 @@ export async function complete(tx: Tx, context: Context, task: Task, output: str
   await settle(tx, context, task, run, ending);
 }
 
-async function approve(tx: Tx, context: Context, task: Task): Promise<void> {
+export async function approve(tx: Tx, context: Context, task: Task): Promise<void> {
   const run = task.lastRun ? await tx.need('run', task.lastRun) : null;
   await closeRequests(tx, task);
   const next = moveTask(tx, task, 'completed', { why: 'approved' });
@@ -87,16 +93,44 @@ export async function review(tx: Tx, context: Context, input: ParsedReview, from
     const next = moveTask(tx, task, 'failed', { why: `rejected: ${input.comment.slice(0, 200)}` });
     return finish(tx, context, next, { run, lastWord: true });
   }
+  if (await isSpent(tx, task, from)) {
+    const text = `The last round of ${task.reviewing?.most} asks for changes again: ${input.comment.slice(0, 4_000)}`;
+    await stopReviewer(tx, context, task);
+    await askForReview(tx, context, await tx.need('task', task.id), { run, text, toPerson: true });
+    return;
+  }
+  await sendBack(tx, context, task, { comment: input.comment, from });
+}
+
+/** Whether no round is left to an agent; a person has as many as it likes. */
+async function isSpent(tx: Tx, { reviewing }: Task, from: Sender): Promise<boolean> {
+  if (!reviewing || reviewing.round < reviewing.most || from.kind !== 'session') return false;
+  return (await tx.need('session', from.session)).kind !== 'terminal';
+}
+
+const MOST_SAID = 50_000;
+
+/** What is to be changed goes to the same worker, in the same worktree; its next report begins the next round. */
+export async function sendBack(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  wanted: { readonly comment: string; readonly from: Sender },
+): Promise<void> {
   await enqueue(tx, context, {
     to: task.session,
     key: `changes:${task.lastRun}`,
     kind: 'changes',
-    from,
+    from: wanted.from,
     task: task.id,
-    text: input.comment,
+    text: wanted.comment,
     urgent: true,
   });
-  offerTask(tx, moveTask(tx, task, 'ready', { why: 'the review asks for changes' }));
+  await stopReviewer(tx, context, task);
+  const { reviewing, ...rest } = await tx.need('task', task.id);
+  const said = wanted.comment.slice(0, MOST_SAID);
+  const next = { ...rest, ...(reviewing ? { reviewing: { ...reviewing, said } } : {}) };
+  offerTask(tx, moveTask(tx, next, 'ready', { why: 'the review asks for changes' }));
 }
 
 export async function cancel(

@@ -48,6 +48,7 @@ export class Tx {
   #drops: Set<string> | null = null;
   #wakes: Set<SessionId> | null = null;
   #planMoves: Map<string, Map<TaskState, number>> | null = null;
+  #reviewers: Task[] | null = null;
   readonly #left: ReadonlyMap<RunId, Left> | null;
   #dirty = false;
 
@@ -184,6 +185,15 @@ export class Tx {
 
   get movesPlans(): boolean {
     return (this.#planMoves?.size ?? 0) > 0;
+  }
+
+  /** The task of a reviewer has ended; see core/review. */
+  reviewerDone(reviewer: Task): void {
+    (this.#reviewers ??= []).push(reviewer);
+  }
+
+  get reviewersDone(): readonly Task[] {
+    return this.#reviewers ?? NONE;
   }
 
   get dirty(): boolean {

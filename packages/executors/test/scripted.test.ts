@@ -1,7 +1,8 @@
 import type { ExecutorEvent, StartSpec } from '@reveille/core';
 import type { ReportResult } from '@reveille/protocol';
 import { expect, test } from 'vitest';
-import { scriptedExecutor, withScript, type Script } from '../src/index.ts';
+import { scriptedExecutor, withScript, type Script, type WrittenScript } from '../src/index.ts';
+import { reviewInPrompt } from '../src/scripted/written.ts';
 import { FakeClock, rig } from './rig.ts';
 
 const quick: Script = (agent) => agent.report('success', 'done');
@@ -559,3 +560,22 @@ function spec(epoch: number, resume: string | null, events: ExecutorEvent[] = []
     report,
   };
 }
+
+test('[EXE1.95] a reviewer does what the script of the reviewed task says for its round, and else approves', async () => {
+  const written = {
+    steps: [{ do: 'report', output: 'done' }],
+    review: [[{ do: 'report', structured: { verdict: 'changes', comments: 'more' } }], [{ do: 'fail' }]],
+  } as const;
+  const quoted = (prompt: string): string =>
+    prompt
+      .split('\n')
+      .map((line) => `> ${line}`)
+      .join('\n');
+  const prompt = quoted(withScript('Do.', JSON.parse(JSON.stringify(written)) as WrittenScript));
+  expect(reviewInPrompt(prompt, 1).steps).toMatchObject([{ structured: { verdict: 'changes' } }]);
+  expect(reviewInPrompt(prompt, 2).steps).toMatchObject([{ do: 'fail' }]);
+  expect(reviewInPrompt(prompt, 7).steps).toMatchObject([{ do: 'fail' }]);
+  expect(reviewInPrompt('> Do.', 1).steps).toMatchObject([
+    { do: 'report', structured: { verdict: 'approve' } },
+  ]);
+});

@@ -12,6 +12,7 @@ export * from './parse.ts';
 export * from './plan.ts';
 export * from './policy.ts';
 export * from './request.ts';
+export * from './review.ts';
 export * from './choices.ts';
 export * from './run.ts';
 export * from './session.ts';

@@ -133,11 +133,15 @@ export type StopScope = z.infer<typeof StopScope>;
 /** What has a budget. */
 export const BudgetNode = z.union([PlanId, TaskId]);
 
-/** Another agent, another model, or both, for the next attempt. */
-export const RetryInput = z.strictObject({
+/** Another agent, another model, or both, for whoever goes on. */
+export const SwapInput = z.strictObject({
   agent: z.string().max(120).optional(),
   model: z.string().max(120).optional(),
 });
+export type SwapInput = z.input<typeof SwapInput>;
+
+/** The same for the next attempt, and where it begins: in its worktree as a snapshot has it, or (`last`) as it was left. */
+export const RetryInput = SwapInput.extend({ from: z.string().min(1).max(300).optional() });
 export type RetryInput = z.input<typeof RetryInput>;
 
 export const ReviewInput = z.strictObject({
@@ -189,7 +193,7 @@ export interface Orchestrator {
   retryTask(task: TaskId, by?: RetryInput): Promise<TaskView>;
   reviewTask(input: ReviewInput): Promise<TaskView>;
   /** Another agent, or another model, goes on with it: in the same worktree, told what was done so far. */
-  swapWorker(task: TaskId, by: RetryInput): Promise<TaskView>;
+  swapWorker(task: TaskId, by: SwapInput): Promise<TaskView>;
   pauseWorker(task: TaskId): Promise<TaskView>;
   resumeWorker(task: TaskId): Promise<TaskView>;
   interruptWorker(task: TaskId): Promise<TaskView>;

@@ -20,8 +20,17 @@ export const RepositoryPath = z.string().max(4_096).regex(/^\//, 'must be an abs
 
 const name = z.string().trim().min(1).max(LENGTHS.name);
 
-export const ReviewPolicy = z.enum(['none', 'owner', 'person']);
+/** Who reviews a task's work before it counts as completed (PLN8), as its record has it. */
+export const ReviewPolicy = z.enum(['none', 'owner', 'person', 'agent']);
 export type ReviewPolicy = z.infer<typeof ReviewPolicy>;
+
+/** What an author writes for it that is no agent; anything else is `[@][backend:]name`. */
+export const ReviewWord = ReviewPolicy.exclude(['agent']);
+export const isReviewWord = (text: string): text is z.infer<typeof ReviewWord> =>
+  ReviewWord.safeParse(text).success;
+
+/** How often an agent may look at the same work before a person has to. */
+export const ReviewRounds = z.number().int().min(1).max(20);
 
 /** A task as an author writes it. `id` is the author's own name for it inside the plan. */
 export const PlanTaskInput = z.strictObject({
@@ -34,7 +43,8 @@ export const PlanTaskInput = z.strictObject({
   priority: Priority.default('normal'),
   targetFiles: z.array(z.string().min(1).max(4_096)).max(LENGTHS.files).default([]),
   expectedOutput: z.string().max(LENGTHS.prompt).optional(),
-  review: ReviewPolicy.default('none'),
+  review: z.union([ReviewWord, z.string().min(1).max(120)]).default('none'),
+  reviewRounds: ReviewRounds.optional(),
   budget: BudgetLimits.optional(),
 });
 export type PlanTaskInput = z.infer<typeof PlanTaskInput>;
@@ -59,9 +69,10 @@ const legibleTask = z
   .object({
     id: z.string().max(LENGTHS.name).nullable().catch(null),
     agent: z.string().max(120).optional().catch(undefined),
+    review: z.string().max(120).optional().catch(undefined),
     dependencies: z.array(z.string().max(LENGTHS.name)).catch([]),
   })
-  .catch({ id: null, agent: undefined, dependencies: [] });
+  .catch({ id: null, agent: undefined, review: undefined, dependencies: [] });
 export type LegibleTask = z.infer<typeof legibleTask>;
 
 /**

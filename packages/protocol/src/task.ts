@@ -3,6 +3,7 @@ import { AgentType } from './agent-type.ts';
 import { PlanId, RunId, SessionId, TaskId } from './ids.ts';
 import { Priority, ReviewPolicy } from './plan.ts';
 import { PolicyChain } from './policy.ts';
+import { Reviewing, Reviews } from './review.ts';
 
 export const TASK_STATES = [
   'pending',
@@ -94,6 +95,12 @@ export const Task = z.object({
   createdAt: z.number(),
   /** What its agent may do without asking, as it was when the task was made: a later setting can only take away. */
   policy: PolicyChain.optional(),
+  /** Where that attempt begins: in a snapshot or, null, in what the last one left. */
+  from: z.object({ snapshot: z.string().nullable(), attempt: z.number().int() }).optional(),
+  /** Of one that is to be reviewed, or was sent to review. */
+  reviewing: Reviewing.optional(),
+  /** It is the task of a reviewer. */
+  reviews: Reviews.optional(),
 });
 export type Task = z.infer<typeof Task>;
 

@@ -89,8 +89,21 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const kept = known && !(await this.#isRuin(known, spec)) ? known : null;
     if (known && !kept) await this.#takeAway(task, known, 'a new attempt');
     const opened = kept ? { ...kept, notices: [] } : await this.#create(repository, spec, origin);
+    await this.#layFrom(repository, spec, { opened, kept: kept !== null });
     await rememberRun(opened.room, run);
     return opened;
+  }
+
+  /** Killed before the run is remembered, it is done again: what is there by then is in a snapshot too. */
+  async #layFrom(
+    repository: FoundRepository,
+    { task, run, from }: OpenSpec,
+    { opened, kept }: { readonly opened: Checkout; readonly kept: boolean },
+  ): Promise<void> {
+    if (from === undefined || (await openedFor(opened.room)) === run) return;
+    if (from === null && kept) return;
+    const ref = from ?? (await this.snapshots(task)).at(-1)?.ref;
+    if (ref !== undefined) await restore(repository, ref, { checkout: opened });
   }
 
   async #isRuin({ room }: Checkout, { fresh, run }: OpenSpec): Promise<boolean> {

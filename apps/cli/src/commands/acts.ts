@@ -6,7 +6,6 @@ import { UsageError } from '../usage.ts';
 import { actOnPlan } from './plan.ts';
 
 const ACTS = {
-  retry: { usage: '<task>', does: 'tries a task again that failed or was cancelled', done: 'is tried again' },
   cancel: {
     usage: '<task|plan> [why…]',
     does: 'ends a task with all below it, or a plan',
@@ -36,15 +35,14 @@ const act = (verb: Act) =>
       const client = await reach(call);
       const { plan, task } = await findEither(client, name, await viewpointOf(call));
       const now = plan
-        ? { plan: await onPlan(client, verb, plan, why.join(' ')) }
+        ? { plan: await actOnPlan(client, verb, plan.id, why.join(' ')) }
         : await onTask(client, verb, task, why.join(' '));
       const what = 'plan' in now ? now.plan.name : now.task.name;
       print(call, now, () => [`${what} ${ACTS[verb].done}.`]);
     },
   });
 
-async function onPlan(client: Client, verb: Act, plan: Plan, why: string): Promise<Plan> {
-  if (verb !== 'retry') return actOnPlan(client, verb, plan.id, why);
+async function noneOf(client: Client, plan: Plan): Promise<never> {
   const { tasks } = await client.getPlan(plan.id);
   const failed = tasks.filter(({ task }) => task.state === 'failed' || task.state === 'cancelled');
   const names = failed.slice(0, 10).map(({ task }) => `  ${task.id}  ${task.name}: ${task.state}`);
@@ -59,8 +57,6 @@ async function onPlan(client: Client, verb: Act, plan: Plan, why: string): Promi
 
 function onTask(client: Client, verb: Act, { task }: TaskView, why: string): Promise<TaskView> {
   switch (verb) {
-    case 'retry':
-      return client.retryTask(task.id);
     case 'cancel':
       return client.cancelTask(task.id, ...(why === '' ? [] : [why]));
     case 'pause':
@@ -72,7 +68,31 @@ function onTask(client: Client, verb: Act, { task }: TaskView, why: string): Pro
   }
 }
 
-export const actCommands = [act('retry'), act('cancel'), act('pause'), act('resume')];
+const retry = command({
+  name: 'retry',
+  group: 'Work',
+  summary: 'tries a task again that failed or was cancelled',
+  usage: '<task> [[backend:]agent]',
+  about: `It begins where it began; what the last attempt left is kept as a snapshot. With --from it begins in its worktree as a snapshot
+has it, or, with --from last, as it was left. Snapshots: reveille restore <task> --list.`,
+  options: {
+    from: { type: 'string', value: 'SNAPSHOT', means: 'where it begins: a snapshot, or last' },
+    model: { type: 'string', value: 'NAME', means: 'the model it is to use' },
+  },
+  json: '{ task, run, worker, end }',
+  async run(call) {
+    const [name = '', agent] = call.args;
+    const client = await reach(call);
+    const { plan, task } = await findEither(client, name, await viewpointOf(call));
+    if (plan) return noneOf(client, plan);
+    const { from, model } = call.options;
+    const given = Object.entries({ agent, model, from }).filter(([, value]) => value !== undefined);
+    const now = await client.retryTask(task.task.id, Object.fromEntries(given));
+    print(call, now, () => [`${now.task.name} is tried again.`]);
+  },
+});
+
+export const actCommands = [retry, act('cancel'), act('pause'), act('resume')];
 
 /** Another agent goes on where this one is. */
 export const swap = command({

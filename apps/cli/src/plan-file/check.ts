@@ -119,21 +119,25 @@ function meaning(plan: unknown, known: Known): Finding[] {
   const legible = LegiblePlan.safeParse(plan);
   if (!legible.success || legible.data.tasks.length === 0) return [];
   const { tasks } = legible.data;
-  const named = tasks.map(({ agent }, i) => ({
+  const named = tasks.map(({ agent, review }, i) => ({
     id: `${i}`,
     prompt: '-',
     ...(agent === undefined ? {} : { agent }),
+    ...(review === undefined ? {} : { review }),
   }));
   const checked = checkPlan(knownToEngine(known), { name: '-', tasks: named });
   const problems = [...('problems' in checked ? checked.problems : []), ...graphProblems(tasks)];
   return problems.map(({ at, problem }) => {
     const path = pathOf(at);
-    return { path, problem: untrusted(tasks[Number(path[1])]?.agent, path, known) ?? problem };
+    const task = tasks[Number(path[1])];
+    const named = path[2] === 'review' ? task?.review : task?.agent;
+    return { path, problem: untrusted(named, path, known) ?? problem };
   });
 }
 
 function untrusted(agent: string | undefined, path: Finding['path'], known: Known): string | null {
-  const name = path[2] === 'agent' && agent !== undefined ? parseAgentType(agent, '')?.name : undefined;
+  const isAgent = path[2] === 'agent' || path[2] === 'review';
+  const name = isAgent && agent !== undefined ? parseAgentType(agent, '')?.name : undefined;
   if (name === undefined || !known.untrusted.includes(name)) return null;
   return `the agent "${name}" of this repository is not trusted yet: reveille init`;
 }

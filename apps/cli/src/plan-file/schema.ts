@@ -36,7 +36,12 @@ const Budget = BudgetLimits.extend({
 const agent = task.agent.describe('[@][backend:]name, such as coder or claude:reviewer.');
 const model = task.model.describe('The model, in the words of its backend.');
 const priority = task.priority.describe('Among tasks that could start, which comes first.');
-const review = task.review.describe('Who has to approve before it counts as completed.');
+const review = task.review.describe(
+  'Who has to approve before it counts as completed: none, owner, person, or an agent, [@][backend:]name.',
+);
+const reviewRounds = task.reviewRounds.describe(
+  'How often an agent may look at it; then you decide. The setting engine.review.rounds unless said.',
+);
 
 const PlanFileTask = z.strictObject({
   id: task.id.describe('Your name for it; other tasks depend on it by this.'),
@@ -51,6 +56,7 @@ const PlanFileTask = z.strictObject({
   targetFiles: task.targetFiles.describe('Files it is about, from the root of the repository.'),
   expectedOutput: task.expectedOutput.describe('What its report should hold.'),
   review,
+  reviewRounds,
   budget: Budget.optional().describe('What it and its subtasks may use.'),
 });
 
@@ -67,6 +73,7 @@ export const PlanFile = z.strictObject({
       model,
       priority,
       review,
+      reviewRounds,
       budget: Budget.optional().describe('What each task may use that says nothing else.'),
     })
     .partial()

@@ -79,7 +79,7 @@ export function requestLines(
 ): string[] {
   return requests.flatMap(({ id, kind, name, text, options, at }) => [
     `${paint('yellow', pad(kind, STATE))} ${paint('dim', padStart(duration(now - at), TIME))}  ${paint('bold', fit(name, columns - 22))}`,
-    ...(kind === 'review'
+    ...(kind === 'review' && text === 'review'
       ? []
       : text
           .split('\n')

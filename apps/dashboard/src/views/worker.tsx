@@ -124,6 +124,13 @@ function About({ row }: { row: TaskRow }) {
   );
 }
 
+function reviewWords({ review, reviewing }: TaskView['task']): string {
+  if (review === 'none') return 'none';
+  const by = reviewing?.by ? `@${reviewing.by.backend}:${reviewing.by.name}` : `the ${review}`;
+  const round = reviewing && reviewing.round > 0 ? `, round ${reviewing.round} of ${reviewing.most}` : '';
+  return `by ${by}${review === 'person' ? '' : round}`;
+}
+
 function Facts({ task }: { task: TaskView['task'] }) {
   const facts: [string, string][] = [
     ['Id', task.id],
@@ -131,7 +138,7 @@ function Facts({ task }: { task: TaskView['task'] }) {
     ['Repository', task.repository ?? 'none: it has no files'],
     ['Checkout', task.isolation === 'own' ? 'its own' : 'its parent’s'],
     ['Priority', task.priority],
-    ['Review', task.review === 'none' ? 'none' : `by the ${task.review}`],
+    ['Review', reviewWords(task)],
     ['Files it aims at', task.targetFiles.join(', ') || 'not said'],
     ['Waits for', plural(task.dependencies.length, 'task')],
   ];

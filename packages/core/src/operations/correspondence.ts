@@ -19,6 +19,7 @@ import { answerWith } from '../choices.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import { whoHears } from '../hearing.ts';
 import { isIntegrator } from '../integrator.ts';
 import { enqueue } from '../mailbox.ts';
 import { knownFor } from '../repository-agents.ts';
@@ -93,7 +94,7 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
     return { message, request: request.id };
   }
   const message = await enqueue(tx, context, {
-    to: task.owner,
+    to: whoHears(task),
     key: input.key ? `note:${run.id}:${input.key}` : `note:${newId(context, 'msg')}`,
     kind: input.type,
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },

@@ -14,7 +14,7 @@ import { checkCaller, checkOwnsPlan, nameOf, sessionOf } from '../authority.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
-import { checkPlan, resolveAgent } from '../plan-rules.ts';
+import { checkPlan, resolveAgent, reviewerOf } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
 import { startOrAsk } from '../plan-approval.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
@@ -73,7 +73,7 @@ export function planOperations(
       await host.alive(caller);
       const id = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
-        await checkDelegation(tx, context, caller, checked.agents);
+        await checkDelegation(tx, context, caller, [...checked.agents, ...checked.reviewers.values()]);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
         const start = options.start === true && caller.kind !== 'worker';
         return createPlan(tx, context, checked, { owner, start });
@@ -89,12 +89,15 @@ export function planOperations(
       const agent = resolveAgent(context, task.agent, repository);
       if ('problem' in agent)
         throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
+      const reviewer = reviewerOf(context, task.review, repository);
+      if (reviewer && 'problem' in reviewer)
+        throw new ReveilleError('unknown_agent', reviewer.problem, { data: { known: reviewer.known } });
       await host.alive(caller);
       const added = await decide(context, async (tx) => {
         const plan = await tx.need('plan', id);
         await checkOwnsPlan(tx, caller, plan);
-        await checkDelegation(tx, context, caller, [agent]);
-        return addTask(tx, context, plan, task, agent);
+        await checkDelegation(tx, context, caller, reviewer ? [agent, reviewer] : [agent]);
+        return addTask(tx, context, plan, { task, agent, reviewer });
       });
       const row = await store.get('task', added);
       if (!row) throw new ReveilleError('not_found', `There is no task ${added}.`);

@@ -26,6 +26,7 @@ import { cancel, complete, review } from '../task-acts.ts';
 import type { Tx } from '../tx.ts';
 import { everyTask, viewTask } from '../views.ts';
 import { acting } from './acting.ts';
+import { snapshotFor } from './snapshot-named.ts';
 
 export const TASK_OPERATIONS = [
   'getTask',
@@ -58,9 +59,10 @@ export function taskOperations(
     cancelTask: (id, why) =>
       act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
     async retryTask(id, input) {
-      const by = parseInput(RetryInput, input ?? {});
+      const { from: named, ...by } = parseInput(RetryInput, input ?? {});
       if (by.agent !== undefined) await knownFor(host, id);
-      return act(id, (tx, task) => retryBy(tx, context, task, { caller, by }));
+      const from = named === undefined ? undefined : await snapshotFor(host, caller, id, named);
+      return act(id, (tx, task) => retryBy(tx, context, task, { caller, by, from }));
     },
     async reviewTask(input) {
       const parsed = parseInput(ReviewInput, input);

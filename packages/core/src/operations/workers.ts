@@ -1,4 +1,4 @@
-import { RetryInput, parseInput, type Caller, type Orchestrator } from '@reveille/protocol';
+import { SwapInput, parseInput, type Caller, type Orchestrator } from '@reveille/protocol';
 import type { Host } from '../host.ts';
 import { changedMeanwhile, openRun, pause, resume } from '../pausing.ts';
 import { knownFor } from '../repository-agents.ts';
@@ -16,7 +16,7 @@ export function workerOperations(
   const { act } = acting(host, caller);
   return {
     async swapWorker(id, input) {
-      const by = parseInput(RetryInput, input);
+      const by = parseInput(SwapInput, input);
       await knownFor(host, id);
       return act(id, (tx, task) => swap(tx, context, task, { caller, by }));
     },

@@ -88,7 +88,7 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
         'dependencies',
         'dependents',
       ] as const),
-      ...(['budget', 'createdAt', 'policy'] as const),
+      ...(['budget', 'createdAt', 'policy', 'reviews'] as const),
     ],
     over: (t) => t.state === 'completed' || t.state === 'failed' || t.state === 'cancelled',
   },

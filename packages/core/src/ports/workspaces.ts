@@ -39,6 +39,11 @@ export interface OpenSpec {
    * what is there, and the run begins at the origin.
    */
   readonly fresh: boolean;
+  /**
+   * The run begins in the files of this snapshot, on what the task starts from; null: in what was left or, if that is gone, in the
+   * newest snapshot. Once: a run for which the checkout was opened already goes on with what is there.
+   */
+  readonly from?: string | null | undefined;
   /** Somebody wants the task cancelled, or this host stops. */
   readonly signal: AbortSignal;
 }

@@ -50,7 +50,7 @@ export class CallerWorlds {
     const catalogue = agents.in(repository);
     const definition = task ? catalogue.get(task.agent.name) : undefined;
     const { orchestrator, lost } = world.exchange(caller);
-    const readOnly = definition?.readOnly ?? true;
+    const readOnly = (definition?.readOnly ?? true) || task?.reviews !== undefined;
     const workspace = task?.repository ? this.#workspaceOf(task, readOnly) : null;
     return {
       caller,

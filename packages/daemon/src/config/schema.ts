@@ -79,6 +79,17 @@ const Engine = group(
       },
       'Questions and approvals.',
     ),
+    review: group(
+      {
+        rounds: count(
+          1,
+          20,
+          DEFAULTS.review.rounds,
+          'How often an agent may look at the same work; then you decide.',
+        ),
+      },
+      'Review of work before it counts as completed.',
+    ),
     orphans: choice(['cancel', 'hand_up'], DEFAULTS.orphans, 'What becomes of children whose parent ended.'),
     orchestrator: choice(
       ['model', 'policy'],

@@ -2,7 +2,7 @@ import type { Clock, Executor, Seen, StartSpec } from '@reveille/core';
 import { ReveilleError, type Caller, type Orchestrator } from '@reveille/protocol';
 import { Life, type History, type Script } from './life.ts';
 import { play } from './play.ts';
-import { parseScript, scriptInPrompt, type WrittenScript } from './written.ts';
+import { parseScript, reviewInPrompt, scriptInPrompt, type WrittenScript } from './written.ts';
 
 /** What outlives an engine in tests that restart one: the agents' own sessions, and the agents still alive. */
 export class ScriptedWorld {
@@ -106,7 +106,8 @@ const program = (script: Script | WrittenScript): Script =>
 /** A script that cannot be read fails its agent, with the reason, and nobody else. */
 function promptScript(spec: StartSpec): Script | undefined {
   try {
-    const script = scriptInPrompt(spec.task.prompt);
+    const { prompt, reviews } = spec.task;
+    const script = reviews ? reviewInPrompt(prompt, reviews.round) : scriptInPrompt(prompt);
     return script && play(script);
   } catch (error) {
     return (agent) => agent.fail('invalid', error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 import { OPERATIONS } from '@reveille/core';
 import {
   ReveilleError,
+  isReveilleError,
   type Delivery,
   type Orchestrator,
   type SpawnInput,
@@ -11,6 +12,8 @@ import { readLetters, type Letter } from './letters.ts';
 import type { Script } from './life.ts';
 import { withScript, type ParsedScript, type ParsedStep } from './written.ts';
 
+/** Calls that one agent has under way. */
+const AT_ONCE = 10;
 const GO_ON = 'Go on as you think best.';
 const DONE: ParsedStep = { do: 'report', status: 'success', output: 'Done.' };
 
@@ -109,6 +112,9 @@ class Player {
       case 'spawn':
         await agent.spawnMany(step.tasks.map((task, i) => this.#input(task, i)));
         return false;
+      case 'storm':
+        await this.#storm(step);
+        return false;
       case 'delegate':
         await this.#delegate(step);
         return false;
@@ -146,6 +152,22 @@ class Player {
     const { memory, attempt } = this.#agent;
     const key = input.key ?? `script:${attempt}:${memory.at}:${i}`;
     return { ...input, key, prompt: script ? withScript(input.prompt, script) : input.prompt };
+  }
+
+  async #storm({ task, times }: Extract<ParsedStep, { do: 'storm' }>): Promise<void> {
+    let refused = 0;
+    for (let n = 0; n < times; n += AT_ONCE) {
+      const inputs = Array.from({ length: Math.min(AT_ONCE, times - n) }, (_, i) => this.#input(task, n + i));
+      const spawned = await Promise.allSettled(inputs.map((input) => this.#agent.spawn(input)));
+      for (const one of spawned) {
+        if (one.status === 'fulfilled') continue;
+        if (!isReveilleError(one.reason, 'limit_reached')) throw one.reason;
+        refused++;
+      }
+      // One that is not in this process would have to be heard first: nobody is served within one tick.
+      await this.#agent.work(1);
+    }
+    await this.#agent.notify('info', `${times - refused} spawned, ${refused} refused`);
   }
 
   async #delegate(step: Extract<ParsedStep, { do: 'delegate' }>): Promise<void> {

@@ -13,6 +13,9 @@ import { z } from 'zod';
  * turn), or with a report. In a turn after they are all done, `onTurn` has the steps by the turn's number, else
  * `whenWoken` has them; without either, the agent answers what it is asked and reports. Any step with `attempt` is
  * done only in that run of the task, so that a first attempt can fail and the next succeed.
+ *
+ * `review` has the steps of whoever reviews its work, by round; the last of them hold for every later one. A scripted
+ * reviewer for whom nothing is written approves.
  */
 const text = z.string().max(LENGTHS.text);
 const ms = z.number().min(0).max(86_400_000);
@@ -45,6 +48,13 @@ const Step = z.discriminatedUnion('do', [
   }),
   /** Children that run by themselves; the agent is woken when one ends. */
   z.strictObject({ do: z.literal('spawn'), tasks: z.array(Child).min(1), ...only }),
+  /** Spawns so often, as fast as it can and whatever it is told, and tells its parent how many were refused. */
+  z.strictObject({
+    do: z.literal('storm'),
+    task: Child,
+    times: z.number().int().positive().max(1_000_000),
+    ...only,
+  }),
   /** One child, waited for in the call. */
   z.strictObject({ do: z.literal('delegate'), task: Child, patienceMs: ms.optional(), ...only }),
   /** Waits in a call for its children. What they ask meanwhile is answered. */
@@ -110,6 +120,7 @@ const WrittenScript = z.strictObject({
   steps: Steps.default([]),
   onTurn: z.record(z.string().regex(/^[1-9]\d*$/), Steps).optional(),
   whenWoken: Steps.optional(),
+  review: z.array(Steps).min(1).max(20).optional(),
 });
 export type WrittenScript = z.input<typeof WrittenScript>;
 export type ParsedScript = z.infer<typeof WrittenScript>;
@@ -126,6 +137,15 @@ export function scriptInPrompt(prompt: string): ParsedScript | undefined {
   const json = prompt.includes('```reveille-script') ? BLOCK.exec(prompt)?.[1] : undefined;
   return json === undefined ? undefined : parseScript(fromJson(json));
 }
+
+/** What a reviewer does: as the script of the task that it reviews says, which its own prompt quotes line by line. */
+export function reviewInPrompt(prompt: string, round: number): ParsedScript {
+  const quoted = prompt.split('\n').flatMap((line) => (line.startsWith('> ') ? [line.slice(2)] : []));
+  const rounds = scriptInPrompt(quoted.join('\n'))?.review ?? [];
+  return parseScript({ steps: rounds[round - 1] ?? rounds.at(-1) ?? [APPROVES] });
+}
+
+const APPROVES: Step = { do: 'report', output: 'Approved.', structured: { verdict: 'approve' } };
 
 export const parseScript = (script: unknown): ParsedScript => parseInput(WrittenScript, script);
 

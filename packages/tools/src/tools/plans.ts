@@ -3,6 +3,7 @@ import {
   LENGTHS,
   PRIORITIES,
   ReveilleError,
+  ReviewRounds,
   isId,
   type AddTaskInput,
   type Plan,
@@ -40,9 +41,16 @@ const planTask = {
   model: z.string().max(120).optional(),
   expectedOutput: z.string().max(LENGTHS.prompt).optional().describe('What its report must hold.'),
   review: z
-    .enum(['none', 'owner', 'person'])
+    .string()
+    .min(1)
+    .max(120)
     .default('none')
-    .describe('Who must approve it before it counts as completed.'),
+    .describe(
+      'Who must approve it before it counts as completed: none, owner (you), person, or an agent, `[@][backend:]name`, such as reviewer. What is to be changed goes back to the same worker.',
+    ),
+  reviewRounds: ReviewRounds.optional().describe(
+    'How often an agent may review it; then the person decides.',
+  ),
   budget: BudgetLimits.strict().optional(),
 };
 

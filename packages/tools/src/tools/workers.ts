@@ -173,12 +173,21 @@ export const retryTask = taskAct({
     taskId: taskId('The task; it must have failed or been cancelled.'),
     agent: z.string().max(120).optional().describe('Another agent for it: `[@][backend:]name`.'),
     model: z.string().max(120).optional().describe('Another model for it.'),
+    from: z
+      .string()
+      .min(1)
+      .max(300)
+      .optional()
+      .describe(
+        'Where it begins, if not from the start: "last" for what the last attempt left, or a snapshot by its ref.',
+      ),
   }),
   done: 'To be tried again',
-  change: ({ orchestrator }, { taskId: id, agent, model }) =>
+  change: ({ orchestrator }, { taskId: id, agent, model, from }) =>
     orchestrator.retryTask(id, {
       ...(agent === undefined ? {} : { agent }),
       ...(model === undefined ? {} : { model }),
+      ...(from === undefined ? {} : { from }),
     }),
 });
 
