@@ -16,7 +16,6 @@ const env = {
   REVEILLE_AGENTS_REFUSED: Object.keys(refused).join(','),
 };
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-// One file after the other, and in it two tests at once: an agent takes up to a gigabyte, and a core while it starts.
-const bounds = ['--maxWorkers=1', '--maxConcurrency=2'];
-const args = [vitest, 'run', '--project', 'agents', ...bounds, ...process.argv.slice(2)];
+// One file after the other; how many tests of it at once is said where the tests are configured.
+const args = [vitest, 'run', '--project', 'agents', '--maxWorkers=1', ...process.argv.slice(2)];
 process.exitCode = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).status ?? 1;
