@@ -1,4 +1,4 @@
-// npm run bench:agents [-- claude codex …] [--rounds 20] [--sessions 4]
+// npm run bench:agents [-- claude codex …] [--starts 5] [--rounds 20] [--sessions 4]; 0 leaves a measure out.
 //
 // The real agents of their vendors through Reveille, each beside the same agent alone, in the same run, on a scripted
 // model: from start to the first call of the model, the wake-up of one that rests, and the memory of the daemon.
@@ -45,8 +45,8 @@ console.log(
 );
 for (const name of there) {
   console.log(`\n${name} (${AGENTS[name]})`);
-  await measureStart(name);
-  await measureWake(name);
+  if (starts > 0) await measureStart(name);
+  if (rounds > 0) await measureWake(name);
 }
 if (sessions > 0) await measureMemory();
 console.log(

@@ -64,7 +64,8 @@ const ENDINGS: Readonly<Record<string, (hold: string) => Ending>> = {
   }),
 };
 
-const ALL_HEARD = 'That was the last of them.';
+/** What the child says that ends when its parent has heard of all others: until then the parent has one to wait for. */
+const LAST = 'That was the last of them.';
 
 /** All at once; nobody but the children's ends wakes the parent. */
 export async function endings(house: WakeHouse, backend: string): Promise<void> {
@@ -78,12 +79,18 @@ export async function endings(house: WakeHouse, backend: string): Promise<void> 
     key: name,
     prompt: task(child, words),
   }));
+  const last = `${backend} last`;
+  const lasting = {
+    agentType: 'builtin:coder',
+    key: 'last',
+    prompt: task({ steps: [{ hold: last, ...report(LAST) }] }, 'The last one.'),
+  };
   const parent = await house.parent(client, backend, [
-    { call: 'a2a_spawn_parallel_subtasks', input: { subtasks } },
-    { say: 'I wait.', until: ALL_HEARD },
+    { call: 'a2a_spawn_parallel_subtasks', input: { subtasks: [...subtasks, lasting] } },
+    { say: 'I wait.', until: LAST },
     report('heard'),
   ]);
-  await until(async () => (await parent.children(client)).length === each.length);
+  await until(async () => (await parent.children(client)).length === each.length + 1);
   const children = await parent.children(client);
   const childOf = (words: string): TaskView =>
     children.find(({ task: { prompt } }) => prompt.startsWith(words))!;
@@ -92,16 +99,16 @@ export async function endings(house: WakeHouse, backend: string): Promise<void> 
   const timesToldOf = (words: string): number =>
     parent.heard.split('\n').filter((line) => line.includes(words) && line.includes('it ended: ')).length;
   await until(() => each.every(({ words }) => timesToldOf(words) > 0));
-  await client.sendMessage({ to: parent.view.task.id, message: ALL_HEARD });
+  house.model.release(last);
   expect(await parent.ended(client)).toMatchObject({ status: 'success', output: 'heard' });
   for (const { name, words, status } of each) {
     const { end } = await client.getTask(childOf(words).task.id);
     expect(status, name).toContain(end?.status);
     expect(timesToldOf(words), name).toBe(1);
   }
-  expect(parent.times('after all')).toBe(1);
+  expect([parent.times('after all'), parent.times(LAST)]).toEqual([1, 1]);
   const ends = await parent.ends(client);
-  expect(ends.map(({ state }) => state)).toEqual(each.map(() => 'read'));
+  expect(ends.map(({ state }) => state)).toEqual(children.map(() => 'read'));
   expect(new Set(ends.map((end) => end.task))).toEqual(new Set(children.map((child) => child.task.id)));
 }
 
