@@ -1,4 +1,4 @@
-// npm run bench:agents [-- claude codex …] [--rounds 20] [--sessions 4]
+// npm run bench:agents [-- claude codex …] [--starts 5] [--rounds 20] [--sessions 4]; 0 leaves a measure out.
 //
 // The real agents of their vendors through Reveille, each beside the same agent alone, in the same run, on a scripted
 // model: from start to the first call of the model, the wake-up of one that rests, and the memory of the daemon.
@@ -45,8 +45,8 @@ console.log(
 );
 for (const name of there) {
   console.log(`\n${name} (${AGENTS[name]})`);
-  await measureStart(name);
-  await measureWake(name);
+  if (starts > 0) await measureStart(name);
+  if (rounds > 0) await measureWake(name);
 }
 if (sessions > 0) await measureMemory();
 console.log(
@@ -91,9 +91,9 @@ async function measureWake(name: RealAgent): Promise<void> {
   const [own50, p50, p99] = [percentile(own, 50), percentile(alone, 50), percentile(alone, 99)];
   const value = `p50 ${ms(p50)}, p99 ${ms(p99)}; its own prompt ${ms(own50)} (${rounds} rounds)`;
   line(p50 - own50 <= 40, 'wake-up at rest', value, 'p50 ≤ 40 ms over its own');
-  const burst = await together(name, 19);
+  const { times: burst, recorded } = await together(name, 19);
   const worst = Math.max(...burst);
-  const spread = `p50 ${ms(percentile(burst, 50))}, max ${ms(worst)}`;
+  const spread = `p50 ${ms(percentile(burst, 50))}, max ${ms(worst)}, of it ${ms(recorded)} until the last child had reported`;
   line(worst <= 250, 'burst of 19', spread, 'max ≤ 250 ms');
 }
 
@@ -135,7 +135,11 @@ async function oneByOne(name: RealAgent): Promise<number[]> {
   return times;
 }
 
-async function together(name: RealAgent, children: number): Promise<number[]> {
+/** All in one moment. Most of it is the children's own: each reads its model's answer and reports. */
+async function together(
+  name: RealAgent,
+  children: number,
+): Promise<{ readonly times: number[]; readonly recorded: number }> {
   const answers = Array.from({ length: children }, (_, i) => `the burst ${name}-${i}.`);
   const hold = `burst-${name}`;
   const subtasks = answers.map((answer) => childOf({ hold, ...report(answer) }));
@@ -146,11 +150,13 @@ async function together(name: RealAgent, children: number): Promise<number[]> {
   ]);
   await world.until(() => world.model.held(hold) === children);
   await world.rests(view);
-  const began = performance.now();
+  const [began, at] = [performance.now(), Date.now()];
   world.model.release(hold);
   const arrived = await Promise.all(answers.map((answer) => world.arrival(mark, answer)));
+  const mail = await world.client.mailbox(view.task.session);
+  const ends = mail.filter(({ kind }) => kind === 'end').map((end) => end.at - at);
   await world.over(view);
-  return arrived.map((at) => at - began);
+  return { times: arrived.map((time) => time - began), recorded: Math.max(...ends) };
 }
 
 /** So many of each, all at rest. */

@@ -95,7 +95,7 @@ export async function worktreeWith(client: Client, { task }: TaskView, file: str
   return path;
 }
 
-function endProcess(pid: number): void {
+export function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
@@ -105,7 +105,7 @@ function endProcess(pid: number): void {
 
 /** Every process of the agents of a run that lives, with its command line. */
 export const processesOfRun = (run: string): { pid: number; command: string }[] =>
-  processesWith((variable) => variable.startsWith(`REVEILLE_AGENT=${run}.`));
+  processesWith((variable) => variable.startsWith('REVEILLE_AGENT=') && variable.includes(run));
 
 function processesWith(matches: (variable: string) => boolean): { pid: number; command: string }[] {
   return readdirSync('/proc')

@@ -1,20 +1,19 @@
 import type { ModelStep } from '@reveille/model-server';
 import { expect } from 'vitest';
-import { until } from '../house.ts';
-import { Parent, report, task, type WakeHouse } from './house.ts';
+import { report, task, until, type Parent, type WakeHouse } from './house.ts';
 
 const answerOf = (name: string, child: number): string =>
   `the answer of ${name} ${child} is ${child * child + 7}.`;
 /** Long enough that nobody who cuts answers gets past it. */
 const LONG = 20_000;
 
-interface Burst {
+interface Bursts {
   readonly backend: string;
-  readonly children: number;
+  readonly sizes: readonly number[];
 }
 
 /** A parent that hands out so many tasks at once and rests until it has heard of all of them. */
-export function fanOut(name: string, children: number, hold = name): ModelStep[] {
+function fanOut(name: string, children: number, hold = name): ModelStep[] {
   const numbers = Array.from({ length: children }, (_, i) => i);
   const subtasks = numbers.map((child) => ({
     agentType: 'builtin:coder',
@@ -30,29 +29,30 @@ export function fanOut(name: string, children: number, hold = name): ModelStep[]
   ];
 }
 
-/** All end while their parent rests: it is woken by itself, and has each end once, in full. */
-export async function burst(house: WakeHouse, { backend, children }: Burst): Promise<void> {
+/** One after the other, all of each end while their parent rests: it is woken by itself, and has each end once, in full. */
+export async function bursts(house: WakeHouse, { backend, sizes }: Bursts): Promise<void> {
   const client = await house.connect();
-  const name = `${backend}-${children}`;
-  const parent = await house.parent(client, backend, fanOut(name, children));
-  await until(() => house.model.held(name) === children);
-  await parent.rests(client);
-  house.model.release(name);
-  expect(await parent.ended(client)).toMatchObject({ status: 'success', output: `heard of all ${children}` });
-  await expectOnce(house, parent, { name, children });
+  const each = sizes.map((children) => ({ name: `${backend}-${children}`, children }));
+  const steps = each.flatMap(({ name, children }) => fanOut(name, children).slice(0, -1));
+  const parent = await house.parent(client, backend, [...steps, report('heard of all')]);
+  for (const { name, children } of each) {
+    await until(() => house.model.held(name) === children);
+    await parent.rests(client);
+    house.model.release(name);
+  }
+  expect(await parent.ended(client)).toMatchObject({ status: 'success', output: 'heard of all' });
+  const ends = await parent.ends(client);
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  expect(ends.map(({ state }) => state)).toEqual(Array.from({ length: all }, () => 'read'));
+  expect(new Set(ends.map(({ task: child }) => child)).size).toBe(all);
+  for (const one of each) expectToldOnce(parent, one);
 }
 
-/** Every end is in the mailbox once and read, and the model was told it once, in full. */
-export async function expectOnce(
-  house: WakeHouse,
+/** The model was told every end once, in full. */
+function expectToldOnce(
   parent: Parent,
   { name, children }: { readonly name: string; readonly children: number },
-): Promise<void> {
-  const client = await house.connect();
-  const ends = await parent.ends(client);
-  expect(ends).toHaveLength(children);
-  expect(new Set(ends.map(({ task: child }) => child)).size).toBe(children);
-  expect(ends.filter(({ state }) => state !== 'read')).toEqual([]);
+): void {
   const told = Array.from({ length: children }, (_, child) => parent.times(answerOf(name, child)));
   expect(told).toEqual(told.map(() => 1));
   expect(parent.heard).toContain(`${'x'.repeat(LONG)}${answerOf(name, 0)}`);

@@ -11,7 +11,9 @@ import {
   type RealAgent,
 } from '@reveille/model-server';
 import type { Client, Message, TaskView } from '@reveille/protocol';
-import { House, until } from '../house.ts';
+import { expect } from 'vitest';
+import { endProcess, processesOfRun } from '../acp-house.ts';
+import { House, until as untilSoon } from '../house.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const SCRIPTED_AGENT = join(ROOT, 'packages/executors/test/acp/scripted-agent.ts');
@@ -38,8 +40,12 @@ export const report = (output: string, status = 'success'): ModelStep => ({
 /** Longer than what is quoted of a task, so that no answer is in any quote. */
 const PADDING = 'Take your time and do it well. '.repeat(12);
 
-/** What a child is given to do. */
-export const task = (script: ModelScript): string => withModelScript(PADDING, script);
+/** What a child is given to do; the first words are quoted to its parent. */
+export const task = (script: ModelScript, words = ''): string =>
+  withModelScript(`${words}${PADDING}`, script);
+
+/** Agents take their time, and some of them minutes where others work too. */
+export const until = (holds: () => boolean | Promise<boolean>): Promise<void> => untilSoon(holds, 300_000);
 
 /**
  * A daemon, a model that follows scripts, and agents on it: our own, one that speaks the protocol, and one of a vendor.
@@ -94,6 +100,13 @@ export class WakeHouse extends House {
     const tasks = [{ id: 'parent', agent: `${backend}:coder`, prompt }];
     const { tasks: made } = await client.savePlan({ name: mark, tasks }, { start: true });
     return new Parent(this.model, made[0]!, mark);
+  }
+
+  /** Every process of the agent of a run, but for the sandbox around it, which ends with it. */
+  killAgentOf(run: string): void {
+    const own = processesOfRun(run).filter(({ command }) => !command.includes('bwrap '));
+    expect(own).not.toEqual([]);
+    for (const { pid } of own) endProcess(pid);
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

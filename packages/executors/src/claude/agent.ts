@@ -117,6 +117,8 @@ export class ClaudeAgent implements Agent {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#refuse();
+    // In its turn it would wait for its model whatever becomes of its input.
+    if (this.#turn) this.#cut();
     this.#inbox.end();
     await this.#process?.end();
     this.#abort.abort();

@@ -25,8 +25,8 @@ const says = (text: string): ClaudeMessage => ({
   message: { content: [{ type: 'text', text }] },
 });
 
-/** Stands where the vendor's SDK would, and does for each word of ours what the test says. */
-function standIn(play: Play): ClaudeSdk {
+/** Stands where the vendor's SDK would, and does for each word of ours what the test says. If it is deaf, no interrupt ends it. */
+function standIn(play: Play, deaf = false): ClaudeSdk {
   return {
     query: ({ prompt, options }) => {
       const hooks = options['hooks'] as Record<string, [{ hooks: [Hook] }]>;
@@ -56,7 +56,7 @@ function standIn(play: Play): ClaudeSdk {
           }
         }
       }
-      return Object.assign(conversation(), { interrupt: async () => interrupted() });
+      return Object.assign(conversation(), { interrupt: async () => void (deaf || interrupted()) });
     },
   };
 }
@@ -271,16 +271,14 @@ describe('a stop', () => {
     const later = new Promise<void>((resolve) => (go = resolve));
     let said: () => void = () => undefined;
     const all = new Promise<void>((resolve) => (said = resolve));
-    await using rig = new Rig(
-      async function* () {
-        yield says('I work.');
-        await later;
-        yield says('I still work.');
-        said();
-        yield done('done');
-      },
-      { waits: { lastMs: 10 } },
-    );
+    async function* play(): AsyncGenerator<ClaudeMessage> {
+      yield says('I work.');
+      await later;
+      yield says('I still work.');
+      said();
+      yield done('done');
+    }
+    await using rig = new Rig(play, { waits: { lastMs: 10 }, sdk: async () => standIn(play, true) });
     rig.turn(1, 'go');
     await rig.until('output');
     await rig.agent.stop('enough');
@@ -290,6 +288,21 @@ describe('a stop', () => {
     rig.turn(2, 'again');
     expect(rig.events.at(-1)).toMatchObject({ type: 'exited' });
     expect(rig.events.filter(({ type }) => type === 'output')).toHaveLength(1);
+  });
+
+  test('[EXE4.24] in its turn interrupts it: it would wait for its model', async () => {
+    await using rig = new Rig(
+      async function* () {
+        yield says('I work.');
+        await new Promise(() => undefined);
+      },
+      { waits: { lastMs: 600_000 } },
+    );
+    rig.turn(1, 'go');
+    await rig.until('output');
+    await rig.agent.stop('enough');
+    expect(rig.events.map(({ type }) => type)).not.toContain('failed');
+    expect(rig.events.at(-1)).toMatchObject({ type: 'exited' });
   });
 
   test('[EXE4.24] before its process was started ends the process at once', async () => {
