@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { ActButton } from './acts/buttons.tsx';
-import { Asked, Notes } from './acts/perform.tsx';
-import { STOP_ALL } from './acts/table.ts';
+import { Asking } from './acts/ask.tsx';
+import { Notes } from './acts/perform.tsx';
+import { START_ONE, STOP_ALL } from './acts/everywhere.ts';
 import { overlay } from './keys.ts';
 import { link } from './link/api.ts';
 import { Overlays } from './palette.tsx';
@@ -39,7 +40,7 @@ export function Shell() {
         {store.version.value === 0 ? <Loading /> : <View />}
       </main>
       <Notes />
-      <Asked />
+      <Asking />
       <Overlays />
     </div>
   );
@@ -84,6 +85,7 @@ function Side() {
         <a class="side-new" href={href('/new')}>
           Write a plan
         </a>
+        <ActButton act={START_ONE} target={null} name="" />
       </div>
       <div class="side-foot">
         <LinkDot />

@@ -7,6 +7,7 @@ const run: RunRow = {
   id: 'run_1',
   state: 'open',
   paused: false,
+  takenBy: null,
   inTurn: false,
   turns: 0,
   tokens: 0,

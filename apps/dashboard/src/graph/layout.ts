@@ -119,15 +119,23 @@ function settled(above: readonly (readonly number[])[], layers: readonly number[
   const columns: number[][] = [];
   layers.forEach((layer, i) => (columns[layer] ??= []).push(i));
   const rows = new Float64Array(above.length);
-  const settle = (column: readonly number[]): void =>
-    column.forEach((i, row) => (rows[i] = row - (column.length - 1) / 2));
+  // Of few, the layers lie round a middle; of many, that would be far down.
+  const middled = above.length <= MOST_BENT * 2;
+  const settle = (column: readonly number[]): void => {
+    const first = middled ? (column.length - 1) / 2 : 0;
+    column.forEach((i, row) => (rows[i] = row - first));
+  };
   for (const column of columns) settle(column);
   const middles = new Float64Array(above.length);
+  /** Joined to nothing: after all others. */
+  const isAlone = (i: number): boolean => above[i]?.length === 0 && below[i]?.length === 0;
   for (let sweep = 0; sweep < sweepsOf(above.length); sweep++) {
     const down = sweep % 2 === 0;
     for (const column of down ? columns : columns.toReversed()) {
       for (const i of column) middles[i] = middleOf((down ? above : below)[i] ?? [], rows, i);
-      column.sort((a, b) => (middles[a] ?? 0) - (middles[b] ?? 0));
+      for (const i of column) if (isAlone(i)) middles[i] = Infinity;
+      // Two that are both alone are as they were: their difference is no number.
+      column.sort((a, b) => (middles[a] ?? 0) - (middles[b] ?? 0) || 0);
       settle(column);
     }
   }

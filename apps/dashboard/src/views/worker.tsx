@@ -1,8 +1,9 @@
-import type { TaskId, TaskRow, TaskView } from '@reveille/protocol';
+import type { Diff, TaskId, TaskRow, TaskView } from '@reveille/protocol';
 import { TaskButtons } from '../acts/buttons.tsx';
 import { DiffPart } from '../diff/diff.tsx';
 import { api } from '../link/api.ts';
 import { count, money, plural, tokens } from '../parts/amounts.ts';
+import { oneLine } from '../parts/clean.ts';
 import { Empty, Tabs } from '../parts/pieces.tsx';
 import { whyOf } from '../parts/rows.tsx';
 import { TaskState } from '../parts/state.tsx';
@@ -35,6 +36,7 @@ export function Worker({ id, part }: { id: string; part: string | undefined }) {
   return (
     <>
       <WorkerHead row={row} asks={request !== undefined} />
+      {row.run?.takenBy ? <Taken row={row} by={row.run.takenBy} /> : null}
       {request ? <RequestCard request={request} /> : null}
       <Tabs tabs={PARTS} at={at} to={(tab) => href(`/task/${id}/${tab}`)} />
       {at === 'transcript' ? <Subtasks row={row} /> : null}
@@ -76,6 +78,17 @@ function WorkerHead({ row, asks }: { row: TaskRow; asks: boolean }) {
       </div>
       <TaskButtons row={row} />
     </header>
+  );
+}
+
+/** Whoever works there has to find it, and to know that an agent waits. */
+function Taken({ row, by }: { row: TaskRow; by: string }) {
+  const asked = useAsked<Diff>(() => api().diffTask(row.id), [row.id, row.run?.id]);
+  return (
+    <div class="banner" role="status">
+      {oneLine(by, 80)} works in its worktree; its agent stands still until it is given back.{' '}
+      {asked.state === 'known' ? <code>{oneLine(asked.value.worktree, 4_000)}</code> : null}
+    </div>
   );
 }
 
