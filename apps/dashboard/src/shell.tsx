@@ -6,6 +6,8 @@ import { START_ONE, STOP_ALL } from './acts/everywhere.ts';
 import { overlay } from './keys.ts';
 import { link } from './link/api.ts';
 import { Overlays } from './palette.tsx';
+import { Menu } from './parts/menu.tsx';
+import { narrow } from './parts/narrow.ts';
 import { PlanState } from './parts/state.tsx';
 import { isPlanOpen } from './parts/pieces.tsx';
 import { Ago } from './parts/time.tsx';
@@ -55,7 +57,6 @@ const Loading = () => (
 function Side() {
   const [at = ''] = route.value;
   const { requests } = summary();
-  const open = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
   return (
     <aside class="side">
       <a class="brand" href={href('/')} aria-label="Reveille, to Now">
@@ -69,40 +70,65 @@ function Side() {
           </a>
         ))}
       </nav>
-      <div class="side-plans">
-        <h2 class="side-title">Plans</h2>
-        {open.slice(0, MOST_PLANS).map((plan) => (
-          <a
-            key={plan.id}
-            class="side-plan"
-            href={href(`/plan/${plan.id}`)}
-            aria-current={route.value[1] === plan.id ? 'page' : undefined}
-          >
-            <span class="side-plan-name">{plan.name}</span>
-            <PlanState plan={plan} />
-          </a>
-        ))}
-        <a class="side-new" href={href('/new')}>
-          Write a plan
-        </a>
-        <ActButton act={START_ONE} target={null} name="" />
-      </div>
-      <div class="side-foot">
-        <LinkDot />
-        <button type="button" class="plain" onClick={() => (overlay.value = 'palette')} title="Ctrl K">
-          Search
-        </button>
-        <button type="button" class="plain" onClick={nextTheme} title="Light, dark, or as the system">
-          Theme: {theme.value === 'system' ? 'auto' : theme.value}
-        </button>
-        <button type="button" class="plain" onClick={() => (overlay.value = 'help')} title="?">
-          Keys
-        </button>
-        <ActButton act={STOP_ALL} target={null} name="all plans and tasks" />
-      </div>
+      {narrow.value ? (
+        <>
+          <LinkDot />
+          <Menu label="Menu">
+            <SidePlans />
+            <SideFoot />
+          </Menu>
+        </>
+      ) : (
+        <>
+          <SidePlans />
+          <SideFoot>
+            <LinkDot />
+          </SideFoot>
+        </>
+      )}
     </aside>
   );
 }
+
+function SidePlans() {
+  const open = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
+  return (
+    <div class="side-plans">
+      <h2 class="side-title">Plans</h2>
+      {open.slice(0, MOST_PLANS).map((plan) => (
+        <a
+          key={plan.id}
+          class="side-plan"
+          href={href(`/plan/${plan.id}`)}
+          aria-current={route.value[1] === plan.id ? 'page' : undefined}
+        >
+          <span class="side-plan-name">{plan.name}</span>
+          <PlanState plan={plan} />
+        </a>
+      ))}
+      <a class="side-new" href={href('/new')}>
+        Write a plan
+      </a>
+      <ActButton act={START_ONE} target={null} name="" />
+    </div>
+  );
+}
+
+const SideFoot = ({ children }: { children?: ComponentChildren }) => (
+  <div class="side-foot">
+    {children}
+    <button type="button" class="plain" onClick={() => (overlay.value = 'palette')} title="Ctrl K">
+      Search
+    </button>
+    <button type="button" class="plain" onClick={nextTheme} title="Light, dark, or as the system">
+      Theme: {theme.value === 'system' ? 'auto' : theme.value}
+    </button>
+    <button type="button" class="plain" onClick={() => (overlay.value = 'help')} title="?">
+      Keys
+    </button>
+    <ActButton act={STOP_ALL} target={null} name="all plans and tasks" />
+  </div>
+);
 
 const Waiting = ({ n }: { n: number }) => (
   <span class="waiting">
@@ -115,7 +141,7 @@ const LINK_WORDS = { connecting: 'connecting', live: 'live', offline: 'offline',
 
 const LinkDot = () => (
   <span class={`link link-${link.value.state}`} role="status" data-link={link.value.state}>
-    {LINK_WORDS[link.value.state]}
+    <span class="link-word">{LINK_WORDS[link.value.state]}</span>
     <span class="link-number" title="number of the last event">
       #{store.version.value > 0 ? store.event.toLocaleString('en') : '…'}
     </span>

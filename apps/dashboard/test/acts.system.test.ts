@@ -69,8 +69,8 @@ describe.skipIf(WITHOUT_BROWSER !== null)('every act', () => {
   const act = async (label: string): Promise<void> =>
     page.locator('.head .buttons > button').getByText(label, { exact: true }).click();
   const more = async (label: string): Promise<void> => {
-    await page.locator('.more > summary').click();
-    await page.locator('.more-list').getByRole('button', { name: label, exact: true }).click();
+    await page.locator('.head .menu > summary').click();
+    await page.locator('.head .menu-list').getByRole('button', { name: label, exact: true }).click();
   };
   const field = (name: string) => page.locator(`dialog[open] [name="${name}"]`);
   const submit = (): Promise<void> => page.locator('dialog[open] button[type=submit]').click();
@@ -138,8 +138,9 @@ describe.skipIf(WITHOUT_BROWSER !== null)('every act', () => {
     await more('Restore worktree');
     await page.locator('dialog[open] select option').nth(1).waitFor({ state: 'attached' });
     await submit();
-    await note(`Restored: ${worktree}`);
-    expect(existsSync(join(worktree, 'src', 'made.ts'))).toBe(true);
+    await note('Restored: ');
+    const said = await page.locator('.note').getByText('Restored: ').last().textContent();
+    expect(existsSync(join(said?.replace('Restored: ', '') ?? '', 'src', 'made.ts'))).toBe(true);
   });
 
   test('[DSH1.25] a task goes to another agent while it runs; what has failed is tried again by another', async () => {

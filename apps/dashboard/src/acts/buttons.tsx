@@ -1,5 +1,5 @@
-import { useRef } from 'preact/hooks';
 import type { Plan, TaskRow } from '@reveille/protocol';
+import { Menu } from '../parts/menu.tsx';
 import type { Act } from './act.ts';
 import { perform, under } from './perform.tsx';
 import { PLAN_ACTS } from './plans.ts';
@@ -16,49 +16,22 @@ interface Props<T> {
 /** What can be done now. A button waits for the daemon, and goes when the state it was for has gone. */
 function Buttons<T extends { readonly name: string }>({ acts, target }: Props<T>) {
   const now = acts.filter(({ when }) => when(target));
+  const rare = now.filter((act) => act.rare);
   return (
     <div class="buttons" role="group" aria-label="What you can do">
       {now
-        .filter(({ rare }) => !rare)
+        .filter((act) => !act.rare)
         .map((act) => (
           <ActButton key={act.id} act={act} target={target} name={target.name} />
         ))}
-      <More acts={now.filter(({ rare }) => rare)} target={target} />
+      {rare.length > 0 ? (
+        <Menu label="More" hint=".">
+          {rare.map((act) => (
+            <ActButton key={act.id} act={act} target={target} name={target.name} />
+          ))}
+        </Menu>
+      ) : null}
     </div>
-  );
-}
-
-/** What is done seldom: one step further away. */
-function More<T extends { readonly name: string }>({ acts, target }: Props<T>) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  if (acts.length === 0) return null;
-  const close = (): void => menu.current?.removeAttribute('open');
-  return (
-    <details
-      class="more"
-      ref={menu}
-      onToggle={() => {
-        if (menu.current?.open) menu.current.querySelector('button')?.focus();
-      }}
-      onFocusOut={({ relatedTarget }) => {
-        if (!(relatedTarget instanceof Element) || !menu.current?.contains(relatedTarget)) close();
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || !menu.current?.open) return;
-        event.stopPropagation();
-        close();
-        menu.current.querySelector('summary')?.focus();
-      }}
-    >
-      <summary class="button" data-key=".">
-        More
-      </summary>
-      <div class="more-list" onClick={close}>
-        {acts.map((act) => (
-          <ActButton key={act.id} act={act} target={target} name={target.name} />
-        ))}
-      </div>
-    </details>
   );
 }
 

@@ -187,6 +187,8 @@ export const TASK_ACTS: readonly Act<TaskRow>[] = [
     rare: true,
     label: 'Restore worktree',
     when: (row) => !isOpen(row) && row.hasFiles,
+    confirm: () =>
+      'Puts its worktree back as a snapshot has it. A snapshot of what is there now is made first.',
     fields: [
       {
         name: 'snapshot',

@@ -65,7 +65,7 @@ export function Graph({ nodes, conflicts = [], label }: Props) {
         ))}
       </svg>
       <figcaption class="legend">
-        <span class="legend-critical">critical path</span>
+        {critical.size > 0 ? <span class="legend-critical">critical path</span> : null}
         {conflicts.length > 0 ? <span class="legend-conflict">conflict</span> : null}
       </figcaption>
     </figure>

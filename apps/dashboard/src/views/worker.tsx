@@ -2,7 +2,7 @@ import type { Diff, TaskId, TaskRow, TaskView } from '@reveille/protocol';
 import { TaskButtons } from '../acts/buttons.tsx';
 import { DiffPart } from '../diff/diff.tsx';
 import { api } from '../link/api.ts';
-import { count, money, plural, tokens } from '../parts/amounts.ts';
+import { money, plural, tokens } from '../parts/amounts.ts';
 import { oneLine } from '../parts/clean.ts';
 import { Empty, Tabs } from '../parts/pieces.tsx';
 import { whyOf } from '../parts/rows.tsx';
@@ -69,10 +69,8 @@ function WorkerHead({ row, asks }: { row: TaskRow; asks: boolean }) {
           {row.model ? <span>{row.model}</span> : null}
           <span>{plural(row.attempts, 'run')}</span>
           {run ? <span>{plural(run.turns, 'turn')}</span> : null}
-          <span title={run ? `${count(run.tokens)} tokens` : undefined}>
-            {tokens(run?.tokens ?? 0)} tokens
-          </span>
-          <span>{money(run?.usd ?? 0)}</span>
+          {run && run.tokens > 0 ? <span>{tokens(run.tokens)} tokens</span> : null}
+          {run && run.usd > 0 ? <span>{money(run.usd)}</span> : null}
           {run?.state === 'open' && run.doing ? <code class="doing">{run.doing}</code> : null}
         </p>
       </div>
