@@ -173,18 +173,18 @@ async function drive({ perSecond }: Pace): Promise<void> {
   for (let next = 0; mine === current && perSecond > 0; await sleep(PULSE_MS)) {
     const due = ((performance.now() - began) / 1_000) * perSecond;
     const missing = due - (((await store?.lastEvent()) ?? 0) - base);
-    const calls = Array.from({ length: Math.ceil(Math.max(0, missing) / EVENTS_PER_MESSAGE) }, () => {
-      const to = awake[next++ % awake.length];
-      return to && person?.sendMessage({ to, message: `A word in between, the ${next}. of them.` });
-    });
-    if (next % RETRY_EVERY < calls.length) calls.push(again(next));
+    const wanted = Math.ceil(Math.max(0, missing) / EVENTS_PER_MESSAGE);
+    const calls = Array.from({ length: wanted }, () => tell(awake[next++ % awake.length], next));
+    if (next % RETRY_EVERY < calls.length) calls.push(again(failed[next % failed.length]));
     // Whoever has just ended takes none.
     await Promise.allSettled(calls);
   }
 }
 
-async function again(next: number): Promise<never> {
-  const task = failed[next % failed.length];
+async function tell(to: TaskId | undefined, n: number): Promise<void> {
+  if (to) await person?.sendMessage({ to, message: `A word in between, the ${n}. of them.` });
+}
+
+async function again(task: TaskId | undefined): Promise<void> {
   if (task) await person?.retryTask(task);
-  return undefined as never;
 }
