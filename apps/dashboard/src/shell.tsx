@@ -27,6 +27,8 @@ const PLACES = [
 ] as const;
 
 const MOST_PLANS = 8;
+/** On a phone the others are in the menu. */
+const IN_BAR = 3;
 
 export function Shell() {
   const { state } = link.value;
@@ -54,26 +56,33 @@ const Loading = () => (
   </p>
 );
 
-function Side() {
+function Places({ places, label }: { places: readonly (typeof PLACES)[number][]; label: string }) {
   const [at = ''] = route.value;
   const { requests } = summary();
+  return (
+    <nav class="nav" aria-label={label}>
+      {places.map(([place, name]) => (
+        <a key={place} href={href(`/${place}`)} aria-current={place === at ? 'page' : undefined}>
+          {name}
+          {place === 'inbox' && requests.length > 0 ? <Waiting n={requests.length} /> : null}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Side() {
   return (
     <aside class="side">
       <a class="brand" href={href('/')} aria-label="Reveille, to Now">
         <img src={new URL('./style/icon.svg', import.meta.url).href} alt="" width="22" height="22" /> Reveille
       </a>
-      <nav class="nav" aria-label="Views">
-        {PLACES.map(([place, name]) => (
-          <a key={place} href={href(`/${place}`)} aria-current={place === at ? 'page' : undefined}>
-            {name}
-            {place === 'inbox' && requests.length > 0 ? <Waiting n={requests.length} /> : null}
-          </a>
-        ))}
-      </nav>
+      <Places places={narrow.value ? PLACES.slice(0, IN_BAR) : PLACES} label="Views" />
       {narrow.value ? (
         <>
           <LinkDot />
           <Menu label="Menu">
+            <Places places={PLACES.slice(IN_BAR)} label="More views" />
             <SidePlans />
             <SideFoot />
           </Menu>

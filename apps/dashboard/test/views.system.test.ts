@@ -128,6 +128,9 @@ describe.skipIf(WITHOUT_BROWSER !== null)('the views', () => {
     await menu.locator('summary').click();
     for (const name of ['Start one task', 'Search', 'Keys', 'Stop everything'])
       await reachable(menu.getByRole('button', { name }));
+    for (const name of ['Tree', 'Activity', 'Costs and host', 'Write a plan'])
+      await reachable(menu.getByRole('link', { name }));
+    await phone.screenshot({ path: join(PICTURES, 'menu-phone.png') });
     await menu.getByRole('link', { name: 'Checkout with vouchers' }).click();
     await phone.getByRole('heading', { level: 1, name: 'Checkout with vouchers' }).waitFor();
     expect(await menu.getAttribute('open')).toBe(null);
