@@ -135,6 +135,8 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['g c', 'Costs and host'],
   ['g e', 'write a plan'],
   ['s r p m x', 'start, retry, pause or resume, message, cancel what is shown'],
+  ['.', 'what else can be done with it'],
+  ['c', 'start one task'],
   ['Ctrl Enter', 'send, save and start'],
   ['Esc', 'leave'],
 ];

@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { perform } from './acts/perform.tsx';
-import { PLAN_ACTS, STOP_ALL, TASK_ACTS } from './acts/table.ts';
+import { START_ONE, STOP_ALL } from './acts/everywhere.ts';
+import { PLAN_ACTS } from './acts/plans.ts';
+import { TASK_ACTS } from './acts/tasks.ts';
 import { KEYS, overlay } from './keys.ts';
 import { go, route } from './router.ts';
 import { store } from './store/store.ts';
@@ -122,12 +124,11 @@ function* entries(): Generator<Entry> {
   for (const theme of ['light', 'dark', 'system'] as const)
     yield { id: `theme-${theme}`, name: `Theme: ${theme}`, kind: 'Do', run: () => setTheme(theme) };
   yield { id: 'help', name: 'Keys', kind: 'Help', run: () => void (overlay.value = 'help') };
-  yield {
-    id: STOP_ALL.id,
-    name: STOP_ALL.label,
-    kind: 'Do',
-    run: () => void perform(STOP_ALL, null, 'all plans and tasks'),
-  };
+  for (const [act, name] of [
+    [START_ONE, ''],
+    [STOP_ALL, 'all plans and tasks'],
+  ] as const)
+    yield { id: act.id, name: act.label, kind: 'Do', run: () => void perform(act, null, name) };
 }
 
 function* actsHere(): Generator<Entry> {

@@ -1,10 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { ActButton } from './acts/buttons.tsx';
-import { Asked, Notes } from './acts/perform.tsx';
-import { STOP_ALL } from './acts/table.ts';
+import { Asking } from './acts/ask.tsx';
+import { Notes } from './acts/perform.tsx';
+import { START_ONE, STOP_ALL } from './acts/everywhere.ts';
 import { overlay } from './keys.ts';
 import { link } from './link/api.ts';
 import { Overlays } from './palette.tsx';
+import { Menu } from './parts/menu.tsx';
+import { narrow } from './parts/narrow.ts';
 import { PlanState } from './parts/state.tsx';
 import { isPlanOpen } from './parts/pieces.tsx';
 import { Ago } from './parts/time.tsx';
@@ -24,6 +27,8 @@ const PLACES = [
 ] as const;
 
 const MOST_PLANS = 8;
+/** On a phone the others are in the menu. */
+const IN_BAR = 3;
 
 export function Shell() {
   const { state } = link.value;
@@ -39,7 +44,7 @@ export function Shell() {
         {store.version.value === 0 ? <Loading /> : <View />}
       </main>
       <Notes />
-      <Asked />
+      <Asking />
       <Overlays />
     </div>
   );
@@ -51,56 +56,88 @@ const Loading = () => (
   </p>
 );
 
-function Side() {
+function Places({ places, label }: { places: readonly (typeof PLACES)[number][]; label: string }) {
   const [at = ''] = route.value;
   const { requests } = summary();
-  const open = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
+  return (
+    <nav class="nav" aria-label={label}>
+      {places.map(([place, name]) => (
+        <a key={place} href={href(`/${place}`)} aria-current={place === at ? 'page' : undefined}>
+          {name}
+          {place === 'inbox' && requests.length > 0 ? <Waiting n={requests.length} /> : null}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Side() {
   return (
     <aside class="side">
       <a class="brand" href={href('/')} aria-label="Reveille, to Now">
         <img src={new URL('./style/icon.svg', import.meta.url).href} alt="" width="22" height="22" /> Reveille
       </a>
-      <nav class="nav" aria-label="Views">
-        {PLACES.map(([place, name]) => (
-          <a key={place} href={href(`/${place}`)} aria-current={place === at ? 'page' : undefined}>
-            {name}
-            {place === 'inbox' && requests.length > 0 ? <Waiting n={requests.length} /> : null}
-          </a>
-        ))}
-      </nav>
-      <div class="side-plans">
-        <h2 class="side-title">Plans</h2>
-        {open.slice(0, MOST_PLANS).map((plan) => (
-          <a
-            key={plan.id}
-            class="side-plan"
-            href={href(`/plan/${plan.id}`)}
-            aria-current={route.value[1] === plan.id ? 'page' : undefined}
-          >
-            <span class="side-plan-name">{plan.name}</span>
-            <PlanState plan={plan} />
-          </a>
-        ))}
-        <a class="side-new" href={href('/new')}>
-          Write a plan
-        </a>
-      </div>
-      <div class="side-foot">
-        <LinkDot />
-        <button type="button" class="plain" onClick={() => (overlay.value = 'palette')} title="Ctrl K">
-          Search
-        </button>
-        <button type="button" class="plain" onClick={nextTheme} title="Light, dark, or as the system">
-          Theme: {theme.value === 'system' ? 'auto' : theme.value}
-        </button>
-        <button type="button" class="plain" onClick={() => (overlay.value = 'help')} title="?">
-          Keys
-        </button>
-        <ActButton act={STOP_ALL} target={null} name="all plans and tasks" />
-      </div>
+      <Places places={narrow.value ? PLACES.slice(0, IN_BAR) : PLACES} label="Views" />
+      {narrow.value ? (
+        <>
+          <LinkDot />
+          <Menu label="Menu">
+            <Places places={PLACES.slice(IN_BAR)} label="More views" />
+            <SidePlans />
+            <SideFoot />
+          </Menu>
+        </>
+      ) : (
+        <>
+          <SidePlans />
+          <SideFoot>
+            <LinkDot />
+          </SideFoot>
+        </>
+      )}
     </aside>
   );
 }
+
+function SidePlans() {
+  const open = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
+  return (
+    <div class="side-plans">
+      <h2 class="side-title">Plans</h2>
+      {open.slice(0, MOST_PLANS).map((plan) => (
+        <a
+          key={plan.id}
+          class="side-plan"
+          href={href(`/plan/${plan.id}`)}
+          aria-current={route.value[1] === plan.id ? 'page' : undefined}
+        >
+          <span class="side-plan-name">{plan.name}</span>
+          <PlanState plan={plan} />
+        </a>
+      ))}
+      <a class="side-new" href={href('/new')}>
+        Write a plan
+      </a>
+      <ActButton act={START_ONE} target={null} name="" />
+    </div>
+  );
+}
+
+const SideFoot = ({ children }: { children?: ComponentChildren }) => (
+  <div class="side-foot">
+    {children}
+    <button type="button" class="plain" onClick={() => (overlay.value = 'palette')} title="Ctrl K">
+      Search
+    </button>
+    <button type="button" class="plain" onClick={nextTheme} title="Light, dark, or as the system">
+      Theme: {theme.value === 'system' ? 'auto' : theme.value}
+    </button>
+    <button type="button" class="plain" onClick={() => (overlay.value = 'help')} title="?">
+      Keys
+    </button>
+    <ActButton act={STOP_ALL} target={null} name="all plans and tasks" />
+  </div>
+);
 
 const Waiting = ({ n }: { n: number }) => (
   <span class="waiting">
@@ -113,7 +150,7 @@ const LINK_WORDS = { connecting: 'connecting', live: 'live', offline: 'offline',
 
 const LinkDot = () => (
   <span class={`link link-${link.value.state}`} role="status" data-link={link.value.state}>
-    {LINK_WORDS[link.value.state]}
+    <span class="link-word">{LINK_WORDS[link.value.state]}</span>
     <span class="link-number" title="number of the last event">
       #{store.version.value > 0 ? store.event.toLocaleString('en') : '…'}
     </span>

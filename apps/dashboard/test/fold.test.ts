@@ -7,6 +7,7 @@ const run: RunRow = {
   id: 'run_1',
   state: 'open',
   paused: false,
+  takenBy: null,
   inTurn: false,
   turns: 0,
   tokens: 0,
@@ -80,7 +81,7 @@ test('[DSH1.14] events bring states, waits, turns and pauses up to date, without
   expect(store.rows.get('task_1')?.run).toMatchObject({ inTurn: false, paused: false });
 });
 
-test('[DSH1.14] what an event does not tell is read again: new tasks, new runs and ends, plans, the inbox', async () => {
+test('[DSH1.14] what an event does not tell is read again: new tasks, runs and ends, other agents, who has taken over, plans, the inbox', async () => {
   const store = await loaded(row('task_1'));
   fold(store, [
     event('task.created', { task: 'task_9', data: { state: 'pending' } }),
@@ -89,6 +90,11 @@ test('[DSH1.14] what an event does not tell is read again: new tasks, new runs a
     event('request.opened', { request: 'req_1', task: 'task_1' }),
   ]);
   expect([...store.wanted]).toEqual(['task_9', 'task_1']);
+  for (const type of ['task.swapped', 'work.taken_over']) {
+    store.wanted.clear();
+    fold(store, [event(type, { task: 'task_1', run: 'run_1' })]);
+    expect([...store.wanted]).toEqual(['task_1']);
+  }
   expect(store.stale).toEqual({ inbox: true, plans: true });
 });
 

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { asMessage, parsePatch } from '../src/diff/parse.ts';
 import { placed, readPlan } from '../src/editor/read.ts';
-import { criticalPath, layered } from '../src/graph/layout.ts';
+import { criticalPath, laidOut, layered } from '../src/graph/layout.ts';
 import { stretches } from '../src/parts/ansi.ts';
 import { clean, oneLine } from '../src/parts/clean.ts';
 import { blocksOf } from '../src/views/blocks.ts';
 
-test('[DSH1.15] every task is drawn after those it needs, and no two in one place', () => {
+test('[DSH1.15] every task is drawn after those it needs, and no two in one place; edges go round what lies between', () => {
   const graph = fc.integer({ min: 1, max: 60 }).chain((n) =>
     fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: n * 2 }).map((edges) =>
       Array.from({ length: n }, (_, i) => ({
@@ -19,10 +19,16 @@ test('[DSH1.15] every task is drawn after those it needs, and no two in one plac
   );
   fc.assert(
     fc.property(graph, (nodes) => {
-      const at = new Map(layered(nodes).map((placed) => [placed.id, placed]));
+      const { nodes: drawn, edges } = laidOut(nodes);
+      const at = new Map(drawn.map((placed) => [placed.id, placed]));
       for (const { id, needs } of nodes)
         for (const need of needs) expect(at.get(id)!.layer).toBeGreaterThan(at.get(need)!.layer);
-      expect(new Set([...at.values()].map(({ layer, row }) => `${layer} ${row}`)).size).toBe(nodes.length);
+      const spots = [...at.values(), ...edges.flatMap(({ bends }) => bends)];
+      expect(new Set(spots.map(({ layer, row }) => `${layer} ${row}`)).size).toBe(spots.length);
+      for (const { from, to, bends } of edges) {
+        const layers = [at.get(from)!, ...bends, at.get(to)!].map(({ layer }) => layer);
+        expect(layers).toEqual(layers.map((_, i) => layers[0]! + i));
+      }
     }),
   );
 });

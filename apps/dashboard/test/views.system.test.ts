@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WITHOUT_BROWSER, Window } from './browser.ts';
 import { House, until } from './house.ts';
@@ -103,12 +103,69 @@ describe.skipIf(WITHOUT_BROWSER !== null)('the views', () => {
     for (const name of Object.keys(viewsOf(scene))) {
       await show(name, phone);
       const wide = await phone.evaluate(
-        'document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth',
+        '[document.documentElement, document.querySelector("main")].map((at) => at.scrollWidth - at.clientWidth)',
       );
-      expect([name, wide]).toEqual([name, 0]);
+      expect([name, wide]).toEqual([name, [0, 0]]);
       await phone.screenshot({ path: join(PICTURES, `${name}-phone.png`) });
     }
     await phone.close();
+  });
+
+  test('[DSH1.32] on a phone, and at 400 %, everything can be reached and done', async () => {
+    const phone = await window.context.newPage();
+    phone.setDefaultTimeout(100_000);
+    await phone.setViewportSize({ width: 320, height: 400 });
+    /** Without scrolling sideways: it lies within the width, and takes a click. */
+    const reachable = async (what: Locator): Promise<void> => {
+      await what.scrollIntoViewIfNeeded();
+      const box = await what.boundingBox();
+      expect(box && box.x >= 0 && box.x + box.width <= 320).toBe(true);
+      await what.click({ trial: true });
+    };
+    await show('now', phone);
+    await reachable(phone.getByRole('button', { name: 'to even' }));
+    const menu = phone.locator('.side .menu');
+    await menu.locator('summary').click();
+    for (const name of ['Start one task', 'Search', 'Keys', 'Stop everything'])
+      await reachable(menu.getByRole('button', { name }));
+    for (const name of ['Tree', 'Activity', 'Costs and host', 'Write a plan'])
+      await reachable(menu.getByRole('link', { name }));
+    await phone.screenshot({ path: join(PICTURES, 'menu-phone.png') });
+    await menu.getByRole('link', { name: 'Checkout with vouchers' }).click();
+    await phone.getByRole('heading', { level: 1, name: 'Checkout with vouchers' }).waitFor();
+    expect(await menu.getAttribute('open')).toBe(null);
+    for (const name of ['Pause', 'Cancel plan']) await reachable(phone.getByRole('button', { name }));
+
+    await show('transcript', phone);
+    for (const name of ['Message', 'Pause', 'Cancel'])
+      await reachable(phone.locator('.head').getByRole('button', { name }));
+    await phone.locator('.head .menu > summary').click();
+    await reachable(phone.getByRole('button', { name: 'Give to another agent' }));
+    await phone.keyboard.press('Escape');
+    await phone.locator('.head').getByRole('button', { name: 'Message' }).click();
+    await reachable(phone.locator('dialog[open] button[type=submit]'));
+    await phone.screenshot({ path: join(PICTURES, 'dialog-phone.png') });
+    await phone.close();
+  });
+
+  test('[DSH1.33] light or dark is as the system has it, or as it was chosen here, also the next time', async () => {
+    const other = await window.context.newPage();
+    other.setDefaultTimeout(100_000);
+    const ground = () => other.evaluate('getComputedStyle(document.body).backgroundColor');
+    await other.emulateMedia({ colorScheme: 'light' });
+    await show('now', other);
+    const light = await ground();
+    await other.emulateMedia({ colorScheme: 'dark' });
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    const theme = other.getByRole('button', { name: /^Theme: / });
+    while (!(await theme.textContent())?.includes('light')) await theme.click();
+    expect(await ground()).toBe(light);
+    await show('now', other);
+    expect(await ground()).toBe(light);
+    while (!(await theme.textContent())?.includes('auto')) await theme.click();
+    expect(await ground()).toBe(dark);
+    await other.close();
   });
 
   test('[DSH1.50] the bubble is one file that loads nothing, shows what it is told and says what the person wants', async () => {

@@ -1,9 +1,11 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { isTerminal, type TaskRow } from '@reveille/protocol';
 import { Shape, lookOf } from '../parts/state.tsx';
 import { href } from '../router.ts';
 import type { ConflictRow } from '../store/store.ts';
-import { criticalPath, layered } from './layout.ts';
+import { criticalPath } from './layout.ts';
+import { BOX, across, isIn, place, type Edge, type Point } from './place.ts';
+import { useSeen } from './seen.ts';
 
 export interface Node {
   readonly id: string;
@@ -14,21 +16,22 @@ export interface Node {
   readonly asks: boolean;
 }
 
-const BOX = { width: 184, height: 46 } as const;
-const GAP = { x: 48, y: 14 } as const;
-const EDGE = 20;
-
 interface Props {
   readonly nodes: readonly Node[];
   readonly conflicts?: readonly ConflictRow[];
   readonly label: string;
 }
 
+/** As many are drawn whole; of more, what can be seen of them. */
+const WHOLE = 300;
+/** One task may need thousands. */
+const MOST_EDGES = 3_000;
+
 /** What waits for what, from left to right. */
 export function Graph({ nodes, conflicts = [], label }: Props) {
-  const shape = nodes.map(({ id, needs }) => `${id}<${needs.join(' ')}`).join('\n');
   // Where a node lies follows from the edges alone, which seldom change; its state is drawn often.
-  const { at, width, height } = useMemo(() => place(nodes), [shape]);
+  const shape = useShape(nodes);
+  const { at, edges, width, height } = useMemo(() => place(shape), [shape]);
   const open = nodes.map(({ id, needs, row }) => ({
     id,
     needs,
@@ -36,65 +39,49 @@ export function Graph({ nodes, conflicts = [], label }: Props) {
   }));
   const states = open.map((node) => Number(node.open)).join('');
   const critical = useMemo(() => criticalPath(open), [shape, states]);
+  const box = useRef<HTMLElement>(null);
+  const seen = useSeen(box);
+  const drawn = nodes.length <= WHOLE ? nodes : nodes.filter(({ id }) => isIn(seen, at.get(id)));
+  const ids = new Set(drawn.map(({ id }) => id));
+  const isDrawn = ({ from, to }: Edge): boolean => ids.has(from) || ids.has(to);
   return (
-    <figure class="graph scroll" tabIndex={0} aria-label={label}>
+    <figure class="graph scroll" ref={box} tabIndex={0} aria-label={label}>
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={label}>
-        {nodes.flatMap(({ id, needs }) =>
-          needs
-            .filter((need) => at.has(need))
-            .map((need) => (
-              <path
-                key={`${need} ${id}`}
-                class={`edge ${critical.has(id) && critical.has(need) ? 'edge-critical' : ''}`}
-                d={curve(at.get(need), at.get(id))}
-              />
-            )),
-        )}
+        {edges
+          .filter(isDrawn)
+          .slice(0, MOST_EDGES)
+          .map(({ from, to, d }) => (
+            <path
+              key={`${from} ${to}`}
+              class={`edge ${critical.has(from) && critical.has(to) ? 'edge-critical' : ''}`}
+              d={d}
+            />
+          ))}
         {conflicts.map(({ a, b }) => (
-          <path key={`${a} ${b}`} class="edge edge-conflict" d={curve(at.get(a), at.get(b), true)} />
+          <path key={`${a} ${b}`} class="edge edge-conflict" d={across(at.get(a), at.get(b))} />
         ))}
-        {nodes.map((node) => (
+        {drawn.map((node) => (
           <NodeBox key={node.id} node={node} at={at.get(node.id)} critical={critical.has(node.id)} />
         ))}
       </svg>
       <figcaption class="legend">
-        <span class="legend-critical">critical path</span>
+        {critical.size > 0 ? <span class="legend-critical">critical path</span> : null}
         {conflicts.length > 0 ? <span class="legend-conflict">conflict</span> : null}
       </figcaption>
     </figure>
   );
 }
 
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
-function place(nodes: readonly Node[]): { at: ReadonlyMap<string, Point>; width: number; height: number } {
-  const placed = layered(nodes);
-  const rows = placed.map(({ row }) => row);
-  const top = Math.min(0, ...rows);
-  const at = new Map(
-    placed.map(({ id, layer, row }) => [
-      id,
-      { x: EDGE + layer * (BOX.width + GAP.x), y: EDGE + (row - top) * (BOX.height + GAP.y) },
-    ]),
-  );
-  const layerCount = Math.max(0, ...placed.map(({ layer }) => layer)) + 1;
-  return {
-    at,
-    width: EDGE * 2 + layerCount * (BOX.width + GAP.x) - GAP.x,
-    height: EDGE * 2 + (Math.max(0, ...rows) - top + 1) * (BOX.height + GAP.y) - GAP.y,
+/** The nodes as they were when their edges last changed. */
+function useShape(nodes: readonly Node[]): readonly Node[] {
+  const known = useRef(nodes);
+  const isSame = ({ id, needs }: Node, i: number): boolean => {
+    const before = known.current[i];
+    if (before?.id !== id || before.needs.length !== needs.length) return false;
+    return before.needs === needs || needs.every((need, k) => need === before.needs[k]);
   };
-}
-
-/** From the right of one to the left of the other; a conflict, which has no direction, between their middles. */
-function curve(from: Point | undefined, to: Point | undefined, middle = false): string {
-  if (!from || !to) return '';
-  const [x1, y1] = [from.x + (middle ? BOX.width / 2 : BOX.width), from.y + BOX.height / 2];
-  const [x2, y2] = [to.x + (middle ? BOX.width / 2 : 0), to.y + BOX.height / 2];
-  const bend = middle ? 0 : Math.max(24, (x2 - x1) / 2);
-  return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+  if (known.current.length !== nodes.length || !nodes.every(isSame)) known.current = nodes;
+  return known.current;
 }
 
 const LONGEST = 22;

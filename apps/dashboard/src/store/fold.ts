@@ -26,14 +26,22 @@ export function fold(store: Store, events: readonly ReveilleEvent[]): void {
     else if (noun === 'request') store.stale.inbox = true;
     else if (noun === 'message') foldMail(store, event);
     else if (noun === 'conflict') foldConflict(store, event);
+    else if (noun === 'work') want(store, event);
   }
   store.remember(events);
 }
 
+/** What it says of a task is in the task's row, and nowhere else. */
+function want(store: Store, { task }: ReveilleEvent): void {
+  if (task !== undefined && isId('task', task)) store.wanted.add(task);
+}
+
+const READ_AGAIN: ReadonlySet<string> = new Set(['task.created', 'task.handed_up', 'task.swapped']);
+
 function foldTask(store: Store, { type, task, at, data = {} }: ReveilleEvent): void {
   if (task === undefined || !isId('task', task)) return;
   const row = store.rows.get(task);
-  if (!row || type === 'task.created' || type === 'task.handed_up') return void store.wanted.add(task);
+  if (!row || READ_AGAIN.has(type)) return void store.wanted.add(task);
   if (type === 'task.cancelling') return void store.rows.set(task, { ...row, cancelling: true });
   const state = TASK_STATES.find((known) => known === data['state']);
   if (!state) return;
@@ -61,7 +69,7 @@ function runChange(type: string, data: Record<string, unknown>): Partial<RunRow>
     case 'run.paused':
       return { paused: true };
     case 'run.resumed':
-      return { paused: false };
+      return { paused: false, takenBy: null };
     default:
       return null;
   }

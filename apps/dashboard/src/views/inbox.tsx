@@ -3,7 +3,7 @@ import { summary } from '../store/summary.ts';
 import { RequestCard } from './requests.tsx';
 
 /** More than anybody answers in one go; the rest comes as these go. */
-const MOST = 100;
+const MOST = 25;
 
 export function Inbox() {
   const { requests } = summary();
@@ -17,7 +17,16 @@ export function Inbox() {
           Questions, approvals, reviews and silent agents come here.
         </Empty>
       ) : (
-        requests.slice(0, MOST).map((request) => <RequestCard key={request.id} request={request} />)
+        <>
+          {requests.slice(0, MOST).map((request) => (
+            <RequestCard key={request.id} request={request} />
+          ))}
+          {requests.length > MOST ? (
+            <p class="quiet">
+              {(requests.length - MOST).toLocaleString('en')} more come as these are answered.
+            </p>
+          ) : null}
+        </>
       )}
     </>
   );

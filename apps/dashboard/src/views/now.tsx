@@ -13,11 +13,12 @@ const MOST_PLANS = 4;
 
 /** What needs the person first, then what runs. */
 export function Now() {
-  const { byColumn, requests } = summary();
+  const { byColumn, requests, requestOf } = summary();
   const { working, waiting, needs, review, failed } = byColumn;
   const live = [...needs, ...working, ...review, ...waiting];
   const recent = failed
-    .filter(({ state }) => state === 'failed')
+    // What asks stands above already.
+    .filter(({ id, state }) => state === 'failed' && !requestOf.has(id))
     .toSorted((a, b) => b.since - a.since)
     .slice(0, 5);
   return (

@@ -12,8 +12,8 @@ import { store, type ConflictRow } from '../store/store.ts';
 import { COLUMNS, COLUMN_WORDS, columnOf, emptyColumns, summary, type Column } from '../store/summary.ts';
 
 const PARTS = ['graph', 'board', 'list'] as const;
-/** Beyond this a graph is a blot: the board says more. */
-export const MOST_NODES = 600;
+/** Of more the board says more at a glance; the graph is one key away. */
+const MANY = 600;
 
 export function PlanPage({ id, part }: { id: string; part: string | undefined }) {
   const plan = store.plans.get(id as PlanId);
@@ -24,20 +24,13 @@ export function PlanPage({ id, part }: { id: string; part: string | undefined })
         <a href={href('/plans')}>All plans</a>
       </Empty>
     );
-  const large = rows.length > MOST_NODES;
-  const at = PARTS.find((known) => known === part) ?? (large ? 'board' : 'graph');
+  const at = PARTS.find((known) => known === part) ?? (rows.length > MANY ? 'board' : 'graph');
   return (
     <>
       <PlanHead plan={plan} rows={rows} />
       <Tabs tabs={PARTS} at={at} to={(tab) => href(`/plan/${id}/${tab}`)} />
       <Conflicts rows={rows} />
-      {at === 'graph' && large ? (
-        <Empty title={`${plural(rows.length, 'task')} are too many to draw.`}>
-          The <a href={href(`/plan/${id}/board`)}>board</a> and the{' '}
-          <a href={href(`/plan/${id}/list`)}>list</a> show them.
-        </Empty>
-      ) : null}
-      {at === 'graph' && !large ? <PlanGraph rows={rows} /> : null}
+      {at === 'graph' ? <PlanGraph rows={rows} /> : null}
       {at === 'board' ? <Board rows={rows} /> : null}
       {at === 'list' ? (
         <>

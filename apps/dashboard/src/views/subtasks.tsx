@@ -1,6 +1,6 @@
 import type { TaskRow } from '@reveille/protocol';
 import { perform } from '../acts/perform.tsx';
-import { TASK_ACTS } from '../acts/table.ts';
+import { TASK_ACTS } from '../acts/tasks.ts';
 import { Bubble, type BubbleData } from '../bubble/bubble.tsx';
 import { plural, tokens } from '../parts/amounts.ts';
 import { Section } from '../parts/pieces.tsx';

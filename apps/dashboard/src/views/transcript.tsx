@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RunId, TaskRow, TranscriptEntry } from '@reveille/protocol';
 import { attempt, under } from '../acts/perform.tsx';
 import { isTerminal } from '@reveille/protocol';
@@ -11,6 +11,8 @@ import { blocksOf, type Block, type ToolUse } from './blocks.ts';
 
 const LOOK_MS = 700;
 const MOST = 2_000;
+/** What is further up is drawn when it is asked for. */
+const DRAWN = 150;
 
 /** What the agent was given, said and did; live while it works. */
 export function Transcript({ row }: { row: TaskRow }) {
@@ -36,15 +38,38 @@ export function Transcript({ row }: { row: TaskRow }) {
       {entries.length === 0 ? (
         <Empty title={run ? 'Nothing is written down of this run.' : 'No agent has begun.'} />
       ) : (
-        <ol class="blocks" aria-label="Transcript">
-          {blocksOf(entries).map((block) => (
-            <BlockItem key={block.n} block={block} />
-          ))}
-        </ol>
+        <Blocks key={run?.id} entries={entries} />
       )}
       {isTerminal(row.state) ? null : <Composer row={row} />}
       <div ref={end} />
     </div>
+  );
+}
+
+/** Drawn anew when something was said, not with every picture of the rest. */
+function Blocks({ entries }: { entries: readonly TranscriptEntry[] }) {
+  const [most, setMost] = useState(DRAWN);
+  const blocks = useMemo(() => blocksOf(entries), [entries]);
+  const earlier = Math.max(0, blocks.length - most);
+  const list = useMemo(
+    () => (
+      <ol class="blocks" aria-label="Transcript">
+        {blocks.slice(earlier).map((block) => (
+          <BlockItem key={block.n} block={block} />
+        ))}
+      </ol>
+    ),
+    [blocks, earlier],
+  );
+  return (
+    <>
+      {earlier > 0 ? (
+        <button type="button" class="button earlier" onClick={() => setMost(most + DRAWN * 2)}>
+          Show what was before ({earlier.toLocaleString('en')})
+        </button>
+      ) : null}
+      {list}
+    </>
   );
 }
 

@@ -1,8 +1,9 @@
-import type { TaskId, TaskRow, TaskView } from '@reveille/protocol';
+import type { Diff, TaskId, TaskRow, TaskView } from '@reveille/protocol';
 import { TaskButtons } from '../acts/buttons.tsx';
 import { DiffPart } from '../diff/diff.tsx';
 import { api } from '../link/api.ts';
-import { count, money, plural, tokens } from '../parts/amounts.ts';
+import { money, plural, tokens } from '../parts/amounts.ts';
+import { oneLine } from '../parts/clean.ts';
 import { Empty, Tabs } from '../parts/pieces.tsx';
 import { whyOf } from '../parts/rows.tsx';
 import { TaskState } from '../parts/state.tsx';
@@ -35,6 +36,7 @@ export function Worker({ id, part }: { id: string; part: string | undefined }) {
   return (
     <>
       <WorkerHead row={row} asks={request !== undefined} />
+      {row.run?.takenBy ? <Taken row={row} by={row.run.takenBy} /> : null}
       {request ? <RequestCard request={request} /> : null}
       <Tabs tabs={PARTS} at={at} to={(tab) => href(`/task/${id}/${tab}`)} />
       {at === 'transcript' ? <Subtasks row={row} /> : null}
@@ -67,15 +69,24 @@ function WorkerHead({ row, asks }: { row: TaskRow; asks: boolean }) {
           {row.model ? <span>{row.model}</span> : null}
           <span>{plural(row.attempts, 'run')}</span>
           {run ? <span>{plural(run.turns, 'turn')}</span> : null}
-          <span title={run ? `${count(run.tokens)} tokens` : undefined}>
-            {tokens(run?.tokens ?? 0)} tokens
-          </span>
-          <span>{money(run?.usd ?? 0)}</span>
+          {run && run.tokens > 0 ? <span>{tokens(run.tokens)} tokens</span> : null}
+          {run && run.usd > 0 ? <span>{money(run.usd)}</span> : null}
           {run?.state === 'open' && run.doing ? <code class="doing">{run.doing}</code> : null}
         </p>
       </div>
       <TaskButtons row={row} />
     </header>
+  );
+}
+
+/** Whoever works there has to find it, and to know that an agent waits. */
+function Taken({ row, by }: { row: TaskRow; by: string }) {
+  const asked = useAsked<Diff>(() => api().diffTask(row.id), [row.id, row.run?.id]);
+  return (
+    <div class="banner" role="status">
+      {oneLine(by, 80)} works in its worktree; its agent stands still until it is given back.{' '}
+      {asked.state === 'known' ? <code>{oneLine(asked.value.worktree, 4_000)}</code> : null}
+    </div>
   );
 }
 

@@ -142,6 +142,7 @@ function rowOf({ task, run }: TaskView, transcripts: Transcripts): TaskRow {
       id: run.id,
       state: run.state,
       paused: run.paused,
+      takenBy: run.takenOver?.by ?? null,
       inTurn: run.turn !== null,
       turns: run.turns,
       tokens: run.used.tokens,

@@ -120,7 +120,12 @@ export class ScriptedAgent {
     this.#check();
     const body = this.#body;
     const id = body.next();
-    body.tell({ type: 'tool_call', id, name: operation, digest: `${operation} ${JSON.stringify(args[0])}` });
+    body.tell({
+      type: 'tool_call',
+      id,
+      name: operation,
+      digest: [operation, JSON.stringify(args[0])].join(' ').trim(),
+    });
     const { orchestrator } = body;
     // The parameters are those of this very operation; TypeScript cannot follow a generic key that far.
     type Operation = (...of: Parameters<Orchestrator[K]>) => ReturnType<Orchestrator[K]>;

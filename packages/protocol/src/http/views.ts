@@ -63,6 +63,8 @@ export interface RunRow {
   readonly id: RunId;
   readonly state: 'open' | 'ended';
   readonly paused: boolean;
+  /** The person who works in its checkout meanwhile. */
+  readonly takenBy: string | null;
   readonly inTurn: boolean;
   readonly turns: number;
   readonly tokens: number;
