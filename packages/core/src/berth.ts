@@ -28,19 +28,28 @@ export class Berth implements Lodger {
   waits = false;
   /** It once waited: whatever it was claimed for may be another's by now. */
   waited = false;
+  /** Its agent was ended for its memory: whatever happens now, it is parked. */
+  stopped = false;
   #identity: string | null = null;
   #resumes = false;
+  #begins = false;
   /** Whether its agent, while it rests, could be ended and resumed; `wanted`: it is to be. */
   #parks: 'no' | 'may' | 'wanted' = 'no';
 
-  constructor(context: Context, governor: Governor, run: Holder) {
+  /** Null: nobody governs this host. */
+  static of(context: Context, run: Holder): Berth | null {
+    return context.governor ? new Berth(context, context.governor, run) : null;
+  }
+
+  private constructor(context: Context, governor: Governor, run: Holder) {
     this.#context = context;
     this.#governor = governor;
     this.#run = run;
   }
 
+  /** Also between its start and its first turn: it is about to work. */
   get executing(): boolean {
-    return this.#run.of.executing;
+    return this.#run.of.executing || this.#begins;
   }
 
   get mayPark(): boolean {
@@ -59,6 +68,12 @@ export class Berth implements Lodger {
   /** A turn begins, or it has no reason to rest: until its next rest it is not parked. */
   works(): void {
     this.#parks = 'no';
+    this.#begins = false;
+  }
+
+  /** It has nothing to do. */
+  idles(): void {
+    this.#begins = false;
   }
 
   /** Its turn has ended. */
@@ -106,12 +121,13 @@ export class Berth implements Lodger {
   started({ identity, resume }: Started, run: Run): void {
     this.#resumes = (resume ?? run.resume) !== null;
     if (identity === null || identity === this.#identity) return;
+    this.#begins = true;
     this.#identity = identity;
     this.#governor.started(this, { identity, run: run.id, before: run.resources });
   }
 
   leave(): void {
-    this.waits = false;
+    this.waits = this.#begins = false;
     this.#parks = 'no';
     this.#governor.leave(this);
   }
