@@ -3,6 +3,7 @@ import type { Shortage } from './admission.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import type { Governor, Lodger } from './governor.ts';
+import { enqueue } from './mailbox.ts';
 import { rankOf } from './offers.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -102,7 +103,9 @@ export class Berth implements Lodger {
       this.#context,
       async (tx) => {
         const row = await tx.get('task', task.id);
-        if (row?.state === 'ready') sayWhy(tx, row, short);
+        if (row?.state !== 'ready') return;
+        if (short.on === 'disk' && row.waitingOn !== 'disk') await tellOfDisk(tx, this.#context, row, short);
+        sayWhy(tx, row, short);
       },
       'then',
     );
@@ -137,6 +140,21 @@ export class Berth implements Lodger {
     this.waited ||= this.waits;
     return !this.waits;
   }
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A person has to do something about it; each owner hears of it once an hour, however many of its tasks wait. */
+async function tellOfDisk(tx: Tx, context: Context, task: Task, { why }: Shortage): Promise<void> {
+  const { host } = context;
+  await enqueue(tx, context, {
+    to: task.owner,
+    key: `disk:${host}:${Math.floor(tx.now / HOUR_MS)}`,
+    kind: 'warning',
+    from: { kind: 'harness' },
+    task: task.id,
+    text: `Nothing new is started on ${host}: "${task.name}" ${why}. Make room, as by discarding the worktrees of tasks that are over; it goes on by itself then. What is wanted is set by governor.minDiskMb.`,
+  });
 }
 
 /** The numbers of the moment when it began to wait stay: a wait that is told again every second is no news. */

@@ -275,12 +275,14 @@ describe('a host that is too small', () => {
     const machine = new FakeMachine();
     machine.look({ disk: 10 });
     await using world = await start({ machine });
-    await world.plan({ light });
+    await world.plan({ light, other: light });
     expect((await world.task('light')).task).toMatchObject({ state: 'ready', waitingOn: 'disk' });
+    const told = await world.ownersMail('light', 'warning');
+    expect(told.map(({ text }) => text)).toEqual([expect.stringContaining('Make room') as string]);
     machine.look({ disk: 5_000 });
     await quiet();
-    expect(world.working).toEqual(['light']);
-    await world.worker('light').reports();
+    expect(world.working).toEqual(['light', 'other']);
+    for (const name of ['light', 'other']) await world.worker(name).reports();
   });
 
   test('[LIM2.14][LIM2.17] memory and CPU of a run are on record, over all its lives, and what it needed is learned', async () => {
