@@ -135,6 +135,8 @@ function configOf(url: string, installed: Installed): object {
     engine: { children: limits, concurrency: 500, health: { stuckAfterMs: 3_600_000 } },
     worktrees: { pool: 0 },
     navigation: { enabled: false },
+    // What is measured is the machine at its limit.
+    governor: { enabled: false },
     daemon: { drainMs: 0 },
     acp: { initializeMs: 120_000, ...Object.fromEntries(names.map((name) => [name, agent(name)])) },
     backends: {

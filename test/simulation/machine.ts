@@ -9,7 +9,7 @@ const MB = 2 ** 20;
 /** After so long an agent counts as grown; as the engine has it. */
 const GROWN_MS = 60_000;
 /** In a world where nothing holds anybody up, who was let in is started within this time. */
-const SOON_MS = 250;
+const SOON_MS = 1_000;
 /** Others' use of the host changes so often. */
 const STEP_MS = 6_000;
 

@@ -3,6 +3,7 @@ import type { Shortage } from './admission.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import type { Governor, Lodger } from './governor.ts';
+import { enqueue } from './mailbox.ts';
 import { rankOf } from './offers.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -28,19 +29,28 @@ export class Berth implements Lodger {
   waits = false;
   /** It once waited: whatever it was claimed for may be another's by now. */
   waited = false;
+  /** Its agent was ended for its memory: whatever happens now, it is parked. */
+  stopped = false;
   #identity: string | null = null;
   #resumes = false;
+  #begins = false;
   /** Whether its agent, while it rests, could be ended and resumed; `wanted`: it is to be. */
   #parks: 'no' | 'may' | 'wanted' = 'no';
 
-  constructor(context: Context, governor: Governor, run: Holder) {
+  /** Null: nobody governs this host. */
+  static of(context: Context, run: Holder): Berth | null {
+    return context.governor ? new Berth(context, context.governor, run) : null;
+  }
+
+  private constructor(context: Context, governor: Governor, run: Holder) {
     this.#context = context;
     this.#governor = governor;
     this.#run = run;
   }
 
+  /** Also between its start and its first turn: it is about to work. */
   get executing(): boolean {
-    return this.#run.of.executing;
+    return this.#run.of.executing || this.#begins;
   }
 
   get mayPark(): boolean {
@@ -59,6 +69,12 @@ export class Berth implements Lodger {
   /** A turn begins, or it has no reason to rest: until its next rest it is not parked. */
   works(): void {
     this.#parks = 'no';
+    this.#begins = false;
+  }
+
+  /** It has nothing to do. */
+  idles(): void {
+    this.#begins = false;
   }
 
   /** Its turn has ended. */
@@ -87,7 +103,9 @@ export class Berth implements Lodger {
       this.#context,
       async (tx) => {
         const row = await tx.get('task', task.id);
-        if (row?.state === 'ready') sayWhy(tx, row, short);
+        if (row?.state !== 'ready') return;
+        if (short.on === 'disk' && row.waitingOn !== 'disk') await tellOfDisk(tx, this.#context, row, short);
+        sayWhy(tx, row, short);
       },
       'then',
     );
@@ -106,12 +124,13 @@ export class Berth implements Lodger {
   started({ identity, resume }: Started, run: Run): void {
     this.#resumes = (resume ?? run.resume) !== null;
     if (identity === null || identity === this.#identity) return;
+    this.#begins = true;
     this.#identity = identity;
     this.#governor.started(this, { identity, run: run.id, before: run.resources });
   }
 
   leave(): void {
-    this.waits = false;
+    this.waits = this.#begins = false;
     this.#parks = 'no';
     this.#governor.leave(this);
   }
@@ -121,6 +140,21 @@ export class Berth implements Lodger {
     this.waited ||= this.waits;
     return !this.waits;
   }
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A person has to do something about it; each owner hears of it once an hour, however many of its tasks wait. */
+async function tellOfDisk(tx: Tx, context: Context, task: Task, { why }: Shortage): Promise<void> {
+  const { host } = context;
+  await enqueue(tx, context, {
+    to: task.owner,
+    key: `disk:${host}:${Math.floor(tx.now / HOUR_MS)}`,
+    kind: 'warning',
+    from: { kind: 'harness' },
+    task: task.id,
+    text: `Nothing new is started on ${host}: "${task.name}" ${why}. Make room, as by discarding the worktrees of tasks that are over; it goes on by itself then. What is wanted is set by governor.minDiskMb.`,
+  });
 }
 
 /** The numbers of the moment when it began to wait stay: a wait that is told again every second is no news. */

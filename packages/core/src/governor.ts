@@ -162,6 +162,15 @@ export class Governor {
     };
   }
 
+  /** Of all agents that are processes; and how many wait for room. */
+  totals(): { readonly rssBytes: number; readonly waiting: number } {
+    const { gauge } = this.#host;
+    let rssBytes = 0;
+    for (const { agent } of this.#runs.values())
+      rssBytes += (agent && gauge.used(agent.identity)?.rssBytes) ?? 0;
+    return { rssBytes, waiting: this.#waiting.length };
+  }
+
   /** Lets in whoever there is room for, in order. Who needs no memory does not wait behind who does. */
   look(): void {
     this.#again = true;

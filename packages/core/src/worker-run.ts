@@ -68,7 +68,6 @@ export class WorkerRun implements Taker {
   #begun: Begun | null = null;
   /** On the way from a claim to its first turn; it holds its slot meanwhile. */
   #beginning = true;
-  /** Null: nobody governs this host. */
   readonly #berth: Berth | null;
   readonly #decide: DecideHeld = (act) => this.#decideHeld(act);
 
@@ -83,8 +82,7 @@ export class WorkerRun implements Taker {
     const poke = (): void => this.#stepper.poke();
     this.line = new AgentLine(context, poke);
     this.#checkout = new Checkout(context, taskId);
-    const { governor } = context;
-    this.#berth = governor ? new Berth(context, governor, { taskId, of: this, poke }) : null;
+    this.#berth = Berth.of(context, { taskId, of: this, poke });
     this.#stepper.poke();
   }
 
@@ -262,8 +260,9 @@ export class WorkerRun implements Taker {
   async #next(run: Run): Promise<void> {
     const seen = run.turn ? await askHistory(this.#context, this.line, run) : undefined;
     const turn = await this.#decideHeld((tx, row, task) => openTurn(tx, this.#context, task, row, seen));
-    if (turn) await this.#handOver(turn);
-    else await this.#watch();
+    if (turn) return this.#handOver(turn);
+    this.#berth?.idles();
+    await this.#watch();
   }
 
   async #handOver(turn: OpenedTurn): Promise<void> {
@@ -314,11 +313,12 @@ export class WorkerRun implements Taker {
 
   /** Its memory is needed, and it has reason to rest: its next message resumes it. */
   async #park(berth: Berth, run: Run): Promise<void> {
-    if (!(await this.#decideHeld((tx, row, task) => mayPark(tx, task, row)))) {
+    if (!berth.stopped && !(await this.#decideHeld((tx, row, task) => mayPark(tx, task, row)))) {
       berth.works();
       this.#hooks.slotChanged();
       return this.#next(run);
     }
+    berth.stopped = true;
     await this.line.stop('it rests, and its memory is needed');
     return this.#endHeld(async (tx, row, task) => park(tx, task, row, 'its memory was needed'));
   }

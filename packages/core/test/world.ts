@@ -28,6 +28,7 @@ import { Memory, openMemory, type MemoryBackend } from '@reveille/stores';
 import { expect } from 'vitest';
 import { FakeAgent, type AgentWorld } from './fake-agent.ts';
 import { FakeClock, quiet, type ClockView } from './fake-clock.ts';
+import type { FakeMachine } from './fake-machine.ts';
 import { paperCheckouts } from './paper-checkouts.ts';
 
 type Nested<T> = { readonly [K in keyof T]?: T[K] extends object ? Partial<T[K]> : T[K] };
@@ -56,6 +57,8 @@ export interface WorldOptions {
   readonly deaf?: boolean;
   /** The host itself knows which agents it started. */
   readonly reaps?: boolean;
+  /** The host; then agents of the backend `claude` are processes that need memory. */
+  readonly machine?: FakeMachine;
   /** An agent without a process to name. */
   readonly anonymous?: boolean;
   /** What an agent does by itself as soon as a turn begins, inside the engine's call. */
@@ -242,6 +245,8 @@ export class World implements AsyncDisposable {
     const { store, dispatch } = this.#backend;
     const { options, host } = this;
     const executor = this.#executor(() => engine);
+    const { machine } = options;
+    const large = machine ? { ...executor, memoryBytes: machine.needBytes } : executor;
     const engine: Engine = new Engine({
       store: options.deaf ? { ...store, onHint: () => () => undefined } : store,
       dispatch,
@@ -252,7 +257,9 @@ export class World implements AsyncDisposable {
         backends: () => ['scripted', 'claude'],
         get: (backend) =>
           ['scripted', 'claude', ...(options.integrates ? [INTEGRATOR.backend] : [])].includes(backend)
-            ? executor
+            ? backend === 'claude'
+              ? large
+              : executor
             : undefined,
         ...(options.reaps ? { reapAll: async () => this.#reapAll() } : {}),
       },
@@ -264,6 +271,7 @@ export class World implements AsyncDisposable {
       ...(this.#hasFiles ? { workspaces: { ...paperCheckouts(options.work), ...options.workspaces } } : {}),
       settings: merged(options.settings ?? {}),
       ...(options.tally ? { tally: options.tally() } : {}),
+      ...(machine ? { machine: machine.ports } : {}),
       log: (level, message, data) => this.logs.push({ level, message, data }),
     });
     return engine;

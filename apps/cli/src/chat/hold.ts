@@ -46,7 +46,7 @@ const concerns = (
   (task !== undefined && underWay.has(task));
 
 /** What these wait for comes without a person. */
-const GOES_ON: ReadonlySet<Wait> = new Set(['children', 'memory', 'backoff', 'mail']);
+const GOES_ON: ReadonlySet<Wait> = new Set(['children', 'memory', 'cpu', 'disk', 'backoff', 'mail']);
 
 /** The subtasks of a session that will have something to say by themselves: not those that wait to be answered. */
 export async function tasksUnderWay({ session, person }: Desk): Promise<Task[]> {

@@ -14,7 +14,7 @@ import { drawFrame } from '../view/frame.ts';
 import { planLines, taskLines } from '../view/list.ts';
 import { pictureOf } from '../view/picture.ts';
 import { Watch, type Target } from '../view/watch.ts';
-import { cost, duration, isEnded, plural } from '../view/words.ts';
+import { cost, duration, isEnded, plural, resourcesText } from '../view/words.ts';
 
 export const status = command({
   name: 'status',
@@ -62,6 +62,7 @@ function taskWords({ task, run, worker, end }: TaskView, now: number): string[] 
     ['state', `${task.state} for ${duration(now - task.since)}: ${task.why}`],
     ['worker', `${worker}, attempt ${task.attempts}, ${plural(run?.turns ?? 0, 'turn')}`],
     ['used', used],
+    ['machine', resourcesText(run?.resources)],
     ['counted', countsText(run?.counts)],
     ['worktree', end?.work?.worktree ?? ''],
     ['branch', end?.work?.branch ?? ''],

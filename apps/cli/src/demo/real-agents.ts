@@ -130,6 +130,8 @@ function settingsFor(backend: DemoBackend, url: string, program: string | null):
     worktrees: { pool: 0 },
     daemon: { drainMs: 0 },
     navigation: { enabled: false },
+    // It shows who wakes whom, however busy the machine is.
+    governor: { enabled: false },
     ...agent(),
   });
 }

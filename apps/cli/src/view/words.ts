@@ -1,4 +1,4 @@
-import type { PlanState, TaskState } from '@reveille/protocol';
+import type { PlanState, Run, TaskState } from '@reveille/protocol';
 import type { Colour } from '../ansi.ts';
 
 /** The look of each state, everywhere. */
@@ -55,6 +55,14 @@ export function cost({ tokens, usd, unpriced }: Used): string {
     ...(tokens > 0 ? [`${short(tokens)} tokens${unknown}`] : []),
   ];
   return parts.join(', ');
+}
+
+/** What its agent takes of the machine; empty if it is no process of its own. */
+export function resourcesText(resources: Run['resources']): string {
+  if (!resources) return '';
+  const { rssBytes, peakBytes, cpuMs } = resources;
+  const mb = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MB`;
+  return `${mb(rssBytes)}, at most ${mb(peakBytes)}; ${duration(cpuMs)} of CPU`;
 }
 
 function short(count: number): string {

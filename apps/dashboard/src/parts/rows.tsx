@@ -50,6 +50,8 @@ const WAITS: Readonly<Record<string, string>> = {
   answer: 'for an answer',
   approval: 'for leave',
   memory: 'for memory',
+  cpu: 'for CPU',
+  disk: 'for disk space',
   backoff: 'to try again',
   mail: 'for mail',
   paused: 'paused by hand',

@@ -57,6 +57,7 @@ function Uses({ of }: { of: readonly Use[] }) {
       tokens: use.rows.reduce((sum, { run }) => sum + (run?.tokens ?? 0), 0),
       usd: use.rows.reduce((sum, { run }) => sum + (run?.usd ?? 0), 0),
       runs: use.rows.reduce((sum, { attempts }) => sum + attempts, 0),
+      peak: use.rows.reduce((most, { run }) => Math.max(most, run?.resources?.peakBytes ?? 0), 0),
     }))
     .toSorted((a, b) => b.usd - a.usd || b.tokens - a.tokens)
     .slice(0, MOST);
@@ -71,6 +72,7 @@ function Uses({ of }: { of: readonly Use[] }) {
           <th scope="col">Runs</th>
           <th scope="col">Tokens</th>
           <th scope="col">Cost</th>
+          <th scope="col">Memory, at most</th>
         </tr>
       </thead>
       <tbody>
@@ -92,6 +94,7 @@ function Uses({ of }: { of: readonly Use[] }) {
               {tokens(use.tokens)}
             </td>
             <td>{money(use.usd)}</td>
+            <td>{use.peak > 0 ? bytes(use.peak) : '–'}</td>
           </tr>
         ))}
       </tbody>
@@ -129,6 +132,7 @@ function Host({ running, tokens: used, usd }: { running: number; tokens: number;
             part={(host.load[0] ?? 0) / host.cpus}
           />
           <Figure name="Memory of the daemon" value={bytes(host.resident)} />
+          {host.agents ? <Figure name="Memory of the agents" value={bytes(host.agents.rssBytes)} /> : null}
           <div class="figure">
             <dt>Daemon {host.version}, for</dt>
             <dd>

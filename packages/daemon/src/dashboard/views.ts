@@ -86,6 +86,8 @@ export function views(options: Options): (caller: Caller, name: string, input: u
         load: loadavg(),
         memory: { total: totalmem(), free: freemem() },
         resident: process.memoryUsage.rss(),
+        agents: engine.context.governor?.totals() ?? null,
+        disk: engine.context.machine?.gauge.free()?.diskBytes ?? null,
       };
     },
   };
@@ -147,6 +149,7 @@ function rowOf({ task, run }: TaskView, transcripts: Transcripts): TaskRow {
       turns: run.turns,
       tokens: run.used.tokens,
       usd: run.used.usd,
+      ...(run.resources ? { resources: run.resources } : {}),
       startedAt: run.startedAt,
       status: run.end?.status ?? null,
       error: run.end?.error ? `${run.end.error.class}: ${run.end.error.message}`.slice(0, 500) : null,

@@ -3,7 +3,7 @@ import type { Budget } from '../budget.ts';
 import { RunId, TaskId, type PlanId, type SessionId } from '../ids.ts';
 import type { Plan, PlanProblem, Priority, ReviewPolicy } from '../plan.ts';
 import type { Request } from '../request.ts';
-import type { Run, RunEnd } from '../run.ts';
+import type { Resources, Run, RunEnd } from '../run.ts';
 import type { SessionKind } from '../session.ts';
 import type { TaskState, Wait } from '../task.ts';
 
@@ -69,6 +69,8 @@ export interface RunRow {
   readonly turns: number;
   readonly tokens: number;
   readonly usd: number;
+  /** Absent: its agent is no process of its own. */
+  readonly resources?: Resources;
   readonly startedAt: number;
   readonly status: RunEnd['status'] | null;
   readonly error: string | null;
@@ -124,6 +126,10 @@ export interface HostView {
   readonly memory: { readonly total: number; readonly free: number };
   /** Of the daemon itself. */
   readonly resident: number;
+  /** All its agents that are processes of their own, and how many tasks wait for room; null: nobody looks. */
+  readonly agents: { readonly rssBytes: number; readonly waiting: number } | null;
+  /** Free disk space where it writes; null: nobody can say. */
+  readonly disk: number | null;
 }
 
 const Nothing = z.strictObject({});
