@@ -51,10 +51,13 @@ async function planLines(store: Store, plan: Plan): Promise<string> {
 const ORDER: readonly Task['state'][] = ['failed', 'review', 'waiting', 'blocked', 'running', 'ready'];
 const rank = ({ state }: Task): number => (ORDER.indexOf(state) + ORDER.length + 1) % (ORDER.length + 1);
 
+/** Of these the state alone says too little. */
+const SAYS_WHY: ReadonlySet<Task['state']> = new Set(['blocked', 'review']);
+
 function taskLine(task: Task): string {
   const on = task.waitingOn ? ` on ${task.waitingOn}` : '';
   const attempt = task.attempts > 1 ? `, attempt ${task.attempts}` : '';
-  const why = isTerminal(task.state) || task.state === 'blocked' ? ` (${flat(task.why)})` : '';
+  const why = isTerminal(task.state) || SAYS_WHY.has(task.state) ? ` (${flat(task.why)})` : '';
   return `- ${quote(task.key ?? task.name)} ${task.id} ${formatAgentType(task.agent)}: ${task.state}${on}${why}${attempt}`;
 }
 

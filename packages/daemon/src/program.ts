@@ -1,6 +1,12 @@
 import { fileURLToPath } from 'node:url';
 
+/**
+ * Room for young objects. With what Node takes by itself (three times 32 MB on a large machine) a busy daemon is 100 MB larger, for
+ * collections that are rarer and take 20 ms instead of 2.
+ */
+const YOUNG = '--max-semi-space-size=8';
+
 /** What Node is given to run a daemon: its source as it is, or what was built of it, which lies beside this either way. */
 export const PROGRAM: readonly string[] = import.meta.url.endsWith('.ts')
-  ? ['--conditions=source', fileURLToPath(new URL('./main.ts', import.meta.url))]
-  : [fileURLToPath(new URL('./main.js', import.meta.url))];
+  ? [YOUNG, '--conditions=source', fileURLToPath(new URL('./main.ts', import.meta.url))]
+  : [YOUNG, fileURLToPath(new URL('./main.js', import.meta.url))];

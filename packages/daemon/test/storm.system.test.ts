@@ -5,10 +5,11 @@ import type { Client, Message, TaskView } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { House, until } from './house.ts';
 
-const PARENTS = 6;
-const TIMES = 400;
-const CHILD_TIMES = 60;
-const MOST_MB = 200;
+const PARENTS = 4;
+const TIMES = 200;
+const CHILD_TIMES = 40;
+/** The goal is 200, which `npm run bench -- T` measures; here it is only to be bounded, whatever the machine does with memory. */
+const MOST_MB = 300;
 
 /** It spawns as fast as it can, so do its children, and so would theirs. */
 const storm = (times: number, below: WrittenScript): WrittenScript => ({

@@ -82,8 +82,9 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     await this.#watch.begin(repository);
     if (origin.kind === 'shared') {
       const { path, branch, environment } = await this.#places.need(this.#lending.ownerOf(origin.with));
-      this.#lending.lend(origin.with, task.id);
-      return { path, branch, environment, notices: [SHARED] };
+      const reads = task.reviews !== undefined;
+      this.#lending.lend(origin.with, task.id, { reads });
+      return { path, branch, environment, notices: reads ? [] : [SHARED] };
     }
     const known = await this.#places.find(task);
     const kept = known && !(await this.#isRuin(known, spec)) ? known : null;
