@@ -95,7 +95,7 @@ export async function endings(house: WakeHouse, backend: string): Promise<void> 
   const childOf = (words: string): TaskView =>
     children.find(({ task: { prompt } }) => prompt.startsWith(words))!;
   const scenes = each.map(({ hold, words }) => ({ house, client, parent, hold, child: childOf(words) }));
-  await Promise.all(each.map(({ meanwhile }, i) => meanwhile?.(scenes[i]!)));
+  await Promise.all(each.map(async ({ meanwhile }, i) => meanwhile?.(scenes[i]!)));
   const timesToldOf = (words: string): number =>
     parent.heard.split('\n').filter((line) => line.includes(words) && line.includes('it ended: ')).length;
   await until(() => each.every(({ words }) => timesToldOf(words) > 0));
