@@ -9,7 +9,6 @@ import { Overlays } from './palette.tsx';
 import { Menu } from './parts/menu.tsx';
 import { narrow } from './parts/narrow.ts';
 import { PlanState } from './parts/state.tsx';
-import { isPlanOpen } from './parts/pieces.tsx';
 import { Ago } from './parts/time.tsx';
 import { href, route } from './router.ts';
 import { store } from './store/store.ts';
@@ -100,11 +99,11 @@ function Side() {
 }
 
 function SidePlans() {
-  const open = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
+  const { openPlans } = summary();
   return (
     <div class="side-plans">
       <h2 class="side-title">Plans</h2>
-      {open.slice(0, MOST_PLANS).map((plan) => (
+      {openPlans.slice(0, MOST_PLANS).map((plan) => (
         <a
           key={plan.id}
           class="side-plan"

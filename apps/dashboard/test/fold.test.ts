@@ -95,6 +95,12 @@ test('[DSH1.14] what an event does not tell is read again: new tasks, runs and e
     fold(store, [event(type, { task: 'task_1', run: 'run_1' })]);
     expect([...store.wanted]).toEqual(['task_1']);
   }
+  store.touched.clear();
+  fold(store, [
+    event('message.queued', { session: 'session_1', messages: ['msg_1'] }),
+    event('turn.ended', { task: 'task_1', run: 'run_1' }),
+  ]);
+  expect([...store.touched]).toEqual(['task_1']);
   expect(store.stale).toEqual({ inbox: true, plans: true });
 });
 

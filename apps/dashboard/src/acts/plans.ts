@@ -1,5 +1,5 @@
 import type { Plan } from '@reveille/protocol';
-import { isPlanOpen } from '../parts/pieces.tsx';
+import { isPlanOpen } from '../store/summary.ts';
 import { ifSaid, words, type Act } from './act.ts';
 import { planWords, pulledWords } from './answers.ts';
 import { BUDGET, budgetIn, checkBudget } from './fields.ts';

@@ -25,7 +25,7 @@ interface Props {
 /** As many are drawn whole; of more, what can be seen of them. */
 const WHOLE = 300;
 /** One task may need thousands. */
-const MOST_EDGES = 3_000;
+const MOST_EDGES = 1_000;
 
 /** What waits for what, from left to right. */
 export function Graph({ nodes, conflicts = [], label }: Props) {
@@ -41,28 +41,24 @@ export function Graph({ nodes, conflicts = [], label }: Props) {
   const critical = useMemo(() => criticalPath(open), [shape, states]);
   const box = useRef<HTMLElement>(null);
   const seen = useSeen(box);
-  const drawn = nodes.length <= WHOLE ? nodes : nodes.filter(({ id }) => isIn(seen, at.get(id)));
-  const ids = new Set(drawn.map(({ id }) => id));
-  const isDrawn = ({ from, to }: Edge): boolean => ids.has(from) || ids.has(to);
+  const isSeen = (id: string): boolean => nodes.length <= WHOLE || isIn(seen, at.get(id));
+  // The lines are the most of it, and the same in almost every picture.
+  const lines = useMemo(
+    () => <Lines edges={edges.filter(({ from, to }) => isSeen(from) || isSeen(to))} critical={critical} />,
+    [edges, critical, seen],
+  );
   return (
     <figure class="graph scroll" ref={box} tabIndex={0} aria-label={label}>
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="group" aria-label={label}>
-        {edges
-          .filter(isDrawn)
-          .slice(0, MOST_EDGES)
-          .map(({ from, to, d }) => (
-            <path
-              key={`${from} ${to}`}
-              class={`edge ${critical.has(from) && critical.has(to) ? 'edge-critical' : ''}`}
-              d={d}
-            />
-          ))}
+        {lines}
         {conflicts.map(({ a, b }) => (
           <path key={`${a} ${b}`} class="edge edge-conflict" d={across(at.get(a), at.get(b))} />
         ))}
-        {drawn.map((node) => (
-          <NodeBox key={node.id} node={node} at={at.get(node.id)} critical={critical.has(node.id)} />
-        ))}
+        {nodes
+          .filter(({ id }) => isSeen(id))
+          .map((node) => (
+            <NodeBox key={node.id} node={node} at={at.get(node.id)} critical={critical.has(node.id)} />
+          ))}
       </svg>
       <figcaption class="legend">
         {critical.size > 0 ? <span class="legend-critical">critical path</span> : null}
@@ -71,6 +67,18 @@ export function Graph({ nodes, conflicts = [], label }: Props) {
     </figure>
   );
 }
+
+const Lines = ({ edges, critical }: { edges: readonly Edge[]; critical: ReadonlySet<string> }) => (
+  <>
+    {edges.slice(0, MOST_EDGES).map(({ from, to, d }) => (
+      <path
+        key={`${from} ${to}`}
+        class={`edge ${critical.has(from) && critical.has(to) ? 'edge-critical' : ''}`}
+        d={d}
+      />
+    ))}
+  </>
+);
 
 /** The nodes as they were when their edges last changed. */
 function useShape(nodes: readonly Node[]): readonly Node[] {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 interface Props {
   readonly label: string;
@@ -11,6 +11,14 @@ interface Props {
 export function Menu({ label, hint, children }: Props) {
   const menu = useRef<HTMLDetailsElement>(null);
   const close = (): void => menu.current?.removeAttribute('open');
+  // Not when the focus goes nowhere: that is how another window comes to the front.
+  useEffect(() => {
+    const press = ({ target }: Event): void => {
+      if (target instanceof Element && !menu.current?.contains(target)) close();
+    };
+    addEventListener('pointerdown', press);
+    return () => removeEventListener('pointerdown', press);
+  }, []);
   return (
     <details
       class="menu"
@@ -19,7 +27,7 @@ export function Menu({ label, hint, children }: Props) {
         if (menu.current?.open) menu.current.querySelector<HTMLElement>('.menu-list :is(a, button)')?.focus();
       }}
       onFocusOut={({ relatedTarget }) => {
-        if (!(relatedTarget instanceof Element) || !menu.current?.contains(relatedTarget)) close();
+        if (relatedTarget instanceof Element && !menu.current?.contains(relatedTarget)) close();
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || !menu.current?.open) return;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Plan, TaskRow } from '@reveille/protocol';
+import type { TaskRow } from '@reveille/protocol';
 import { COLUMNS, COLUMN_WORDS, columnOf, summary, type Column } from '../store/summary.ts';
 
 /** Nothing there, and what to do about it. */
@@ -74,6 +74,3 @@ const ORDER: readonly Column[] = [
   'failed',
   'queued',
 ] satisfies readonly (typeof COLUMNS)[number][];
-
-export const isPlanOpen = ({ state }: Plan): boolean =>
-  state === 'active' || state === 'paused' || state === 'draft';

@@ -11,6 +11,9 @@ export function foldHistory(store: Store, events: readonly ReveilleEvent[]): voi
   store.remember(events);
 }
 
+/** What these tell is in the row of their task. */
+const OF_ROWS: ReadonlySet<string> = new Set(['task', 'run', 'turn', 'work']);
+
 /**
  * Brings the rows up to date with an event. An event says how a state changed; what it does not say (a new task's agent, a
  * run's tokens) is read again, later and together. An event that is older than its row puts the row back for a moment:
@@ -19,7 +22,9 @@ export function foldHistory(store: Store, events: readonly ReveilleEvent[]): voi
 export function fold(store: Store, events: readonly ReveilleEvent[]): void {
   for (const event of events) {
     store.event = event.number;
-    const [noun] = event.type.split('.', 1);
+    const [noun = ''] = event.type.split('.', 1);
+    if (OF_ROWS.has(noun) && event.task !== undefined && isId('task', event.task))
+      store.touched.add(event.task);
     if (noun === 'task') foldTask(store, event);
     else if (noun === 'run' || noun === 'turn') foldRun(store, event);
     else if (noun === 'plan') foldPlan(store, event);

@@ -100,6 +100,7 @@ class Reader {
     const { inbox, plans } = stale;
     const tasks = nextOf(store);
     stale.inbox = stale.plans = false;
+    store.touched.clear();
     try {
       const [rows, requests, all] = await Promise.all([
         tasks.length > 0 ? api().views.rows({ tasks }) : [],
@@ -107,6 +108,8 @@ class Reader {
         plans ? api().listPlans() : null,
       ]);
       store.putRows(rows);
+      // An event that came meanwhile may be newer than the row.
+      for (const id of tasks) if (store.touched.has(id)) store.wanted.add(id);
       if (requests) store.putInbox(requests);
       if (all) store.putPlans(all);
       this.#changed();

@@ -48,6 +48,8 @@ export class Store {
   /** Tasks whose row is to be read again, and which lists. */
   readonly wanted = new Set<TaskId>();
   readonly stale = { inbox: false, plans: false };
+  /** Tasks of which events have told since the last rows were asked for: what is read of these may be older. */
+  readonly touched = new Set<TaskId>();
   /** On the screen now: what no event tells of these is asked for now and then. */
   readonly visible = new Set<TaskId>();
 

@@ -1,5 +1,6 @@
 import {
   isTerminal,
+  type Plan,
   type PlanId,
   type Request,
   type SessionId,
@@ -23,6 +24,8 @@ export const emptyColumns = (): Record<Column, TaskRow[]> => ({
 
 export interface Summary {
   readonly byColumn: Readonly<Record<Column, readonly TaskRow[]>>;
+  /** The newest change first. */
+  readonly openPlans: readonly Plan[];
   readonly byPlan: ReadonlyMap<PlanId, readonly TaskRow[]>;
   /** The tasks that a session owns: of a worker's session, its subtasks. */
   readonly byOwner: ReadonlyMap<SessionId, readonly TaskRow[]>;
@@ -34,6 +37,9 @@ export interface Summary {
   readonly tokens: number;
   readonly usd: number;
 }
+
+export const isPlanOpen = ({ state }: Plan): boolean =>
+  state === 'active' || state === 'paused' || state === 'draft';
 
 let known: { readonly version: number; readonly summary: Summary } | null = null;
 
@@ -60,7 +66,8 @@ function summarise(): Summary {
     tokens += row.run?.tokens ?? 0;
     usd += row.run?.usd ?? 0;
   }
-  return { byColumn, byPlan, byOwner, bySession, requestOf, requests, tokens, usd };
+  const openPlans = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
+  return { byColumn, openPlans, byPlan, byOwner, bySession, requestOf, requests, tokens, usd };
 }
 
 function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {

@@ -1,9 +1,8 @@
 import { PlanState } from '../parts/state.tsx';
-import { Empty, Progress, Section, isPlanOpen } from '../parts/pieces.tsx';
+import { Empty, Progress, Section } from '../parts/pieces.tsx';
 import { LineHead, TaskRows } from '../parts/rows.tsx';
 import { plural } from '../parts/amounts.ts';
 import { href } from '../router.ts';
-import { store } from '../store/store.ts';
 import { summary } from '../store/summary.ts';
 import { RequestCard } from './requests.tsx';
 import { Ago } from '../parts/time.tsx';
@@ -66,8 +65,7 @@ export function Now() {
 }
 
 function Plans() {
-  const { byPlan } = summary();
-  const open = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
+  const { byPlan, openPlans: open } = summary();
   if (open.length === 0) return null;
   return (
     <Section

@@ -1,12 +1,12 @@
 import { plural } from '../parts/amounts.ts';
-import { Empty, Progress, isPlanOpen } from '../parts/pieces.tsx';
+import { Empty, Progress } from '../parts/pieces.tsx';
 import { PlanState } from '../parts/state.tsx';
 import { Ago } from '../parts/time.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { narrow } from '../parts/narrow.ts';
 import { href } from '../router.ts';
 import { store } from '../store/store.ts';
-import { summary } from '../store/summary.ts';
+import { isPlanOpen, summary } from '../store/summary.ts';
 
 export function Plans() {
   const { byPlan } = summary();
