@@ -4,6 +4,7 @@ import {
   isReviewWord,
   nearest,
   parseAgentType,
+  ReveilleError,
   type AgentType,
   type LegibleTask,
   type ParsedPlanInput,
@@ -44,6 +45,12 @@ export function resolveAgent(
 interface Unknown {
   readonly problem: string;
   readonly known: string[];
+}
+
+/** The agent that was named, or an error that says which there are. */
+export function foundAgent(named: AgentType | Unknown): AgentType {
+  if (!('problem' in named)) return named;
+  throw new ReveilleError('unknown_agent', `Refused: ${named.problem}.`, { data: { known: named.known } });
 }
 
 function noType(text: string, names: readonly string[]): Unknown {

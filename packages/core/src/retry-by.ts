@@ -1,8 +1,8 @@
-import { ReveilleError, type AgentType, type Caller, type SwapInput, type Task } from '@reveille/protocol';
+import { ReveilleError, type Caller, type SwapInput, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { checkDelegation, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
-import { resolveAgent } from './plan-rules.ts';
+import { foundAgent, resolveAgent } from './plan-rules.ts';
 import { retry } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 
@@ -61,7 +61,7 @@ export async function withAnother(
   const { agent: name, model } = given.by;
   if (isIntegrator(task))
     throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
-  const agent = name === undefined ? task.agent : knownAgent(context, task, name);
+  const agent = name === undefined ? task.agent : foundAgent(resolveAgent(context, name, task.repository));
   await checkDelegation(tx, context, given.caller, [agent]);
   // One that was named for its old backend says nothing to another.
   const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;
@@ -70,10 +70,4 @@ export async function withAnother(
     agent,
     model: model ?? (kept ? task.model : modelFor(context, agent, { repository: task.repository, model })),
   };
-}
-
-function knownAgent(context: Context, task: Task, name: string): AgentType {
-  const agent = resolveAgent(context, name, task.repository);
-  if (!('problem' in agent)) return agent;
-  throw new ReveilleError('unknown_agent', `Refused: ${agent.problem}.`, { data: { known: agent.known } });
 }

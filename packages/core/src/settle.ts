@@ -17,7 +17,7 @@ import { closeMailbox, deliveredMessages, enqueue, markRead } from './mailbox.ts
 import { askAboutFailure } from './failure.ts';
 import { isOrchestrator, openPlans } from './orchestrator-session.ts';
 import { endsPlan } from './plan-status.ts';
-import { closeRequests, openRequest, openRequests, passOn } from './requests.ts';
+import { closeRequests, openRequests, passOn } from './requests.ts';
 import { beginReview } from './review-start.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { judged, tellFindings } from './findings.ts';

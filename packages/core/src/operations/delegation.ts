@@ -3,7 +3,6 @@ import {
   ReveilleError,
   SpawnInput,
   parseInput,
-  type AgentType,
   type Caller,
   type Orchestrator,
   type ParsedSpawn,
@@ -16,7 +15,7 @@ import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { Given, Host } from '../host.ts';
-import { resolveAgent } from '../plan-rules.ts';
+import { foundAgent, resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
 import { spawn } from '../subtasks.ts';
 import type { Tx } from '../tx.ts';
@@ -90,7 +89,7 @@ export function delegation(
 async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnInput[]): Promise<Spawned[]> {
   const parsed = inputs.map((input) => parseInput(SpawnInput, input));
   const repository = await knownRepository(host, caller, null);
-  const agents = parsed.map((input) => knownAgent(host, input, repository));
+  const agents = parsed.map((input) => foundAgent(resolveAgent(host.context, input.agentType, repository)));
   const session = ownSession(caller);
   await host.alive(caller);
   const checkpoint = await checkpointOf(host.context, caller, parsed);
@@ -124,13 +123,6 @@ async function checkpointOf(
   const run = (await store.get('run', caller.run))?.doc;
   const task = run?.state === 'open' ? (await store.get('task', run.task))?.doc : undefined;
   return task && task.repository !== null ? workspaces.checkpoint(task) : null;
-}
-
-function knownAgent(host: Host, input: ParsedSpawn, repository: string | null): AgentType {
-  const agent = resolveAgent(host.context, input.agentType, repository);
-  if ('problem' in agent)
-    throw new ReveilleError('unknown_agent', `Refused: ${agent.problem}.`, { data: { known: agent.known } });
-  return agent;
 }
 
 function spawnResult(

@@ -14,7 +14,7 @@ import { checkCaller, checkOwnsPlan, nameOf, sessionOf } from '../authority.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
-import { checkPlan, resolveAgent, reviewerOf } from '../plan-rules.ts';
+import { checkPlan, foundAgent, resolveAgent, reviewerOf } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
 import { startOrAsk } from '../plan-approval.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
@@ -86,12 +86,9 @@ export function planOperations(
     async addPlanTask(id, input) {
       const task = parseInput(PlanTaskInput, input);
       const repository = await knownRepository(host, caller, (await getPlan(id)).plan.repository);
-      const agent = resolveAgent(context, task.agent, repository);
-      if ('problem' in agent)
-        throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
-      const reviewer = reviewerOf(context, task.review, repository);
-      if (reviewer && 'problem' in reviewer)
-        throw new ReveilleError('unknown_agent', reviewer.problem, { data: { known: reviewer.known } });
+      const agent = foundAgent(resolveAgent(context, task.agent, repository));
+      const by = reviewerOf(context, task.review, repository);
+      const reviewer = by && foundAgent(by);
       await host.alive(caller);
       const added = await decide(context, async (tx) => {
         const plan = await tx.need('plan', id);
