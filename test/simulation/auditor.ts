@@ -4,6 +4,7 @@ import { BudgetAudit } from './audit-budgets.ts';
 import { auditMail } from './audit-mail.ts';
 import { auditRequests } from './audit-requests.ts';
 import { auditStops } from './audit-stops.ts';
+import { SwapAudit } from './audit-swaps.ts';
 import { auditTasks } from './audit-tasks.ts';
 import { Fold } from './fold.ts';
 import { Sights } from './sights.ts';
@@ -27,6 +28,8 @@ export const INVARIANTS = {
   families: 'a child has no more than its parent: what it uses or sets aside counts all the way up',
   'one answer': 'a request is answered once; what comes late or second is refused and changes nothing',
   holders: 'an open request is always with somebody who can see it',
+  swaps:
+    'who takes a run over is the one that was asked for, knows nothing of the one before it, and is told the task; nobody else goes on',
   limits: 'depth, children and slots are never exceeded',
   transitions: 'every transition is in the table; the end of a run never changes',
   'plan status': 'the status of a plan follows from its tasks',
@@ -62,6 +65,7 @@ export class Auditor {
   /** Bumped whenever a host begins a new life: only then may the wall clock count for a request's age. */
   lives = 0;
   readonly #hooks: AuditorHooks;
+  readonly swaps = new SwapAudit(this);
   readonly #budgets = new BudgetAudit(this);
   readonly #turnSince = new Map<string, number>();
   readonly #moved = new Map<string, { at: number; lives: number }>();
@@ -106,6 +110,7 @@ export class Auditor {
     auditRequests(this, durable);
     auditStops(this, durable);
     this.#budgets.look(durable);
+    this.swaps.look(durable);
     this.sights.look(durable);
     return durable;
   }

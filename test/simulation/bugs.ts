@@ -1,3 +1,4 @@
+import { BUGS_OF_COMMAND } from './bugs-command.ts';
 import { BUGS_OF_FILES } from './bugs-files.ts';
 import { BUGS_OF_STEERING } from './bugs-steering.ts';
 import { BUGS_OF_WORDS } from './bugs-words.ts';
@@ -13,4 +14,5 @@ export const BUGS: readonly PlantedBug[] = [
   ...BUGS_OF_WORK,
   ...BUGS_OF_FILES,
   ...BUGS_OF_STEERING,
+  ...BUGS_OF_COMMAND,
 ];

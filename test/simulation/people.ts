@@ -12,6 +12,7 @@ import type { Life } from './life.ts';
 import type { Habit } from './options.ts';
 import { makePlan } from './plans.ts';
 import { Seats, asCaller } from './seats.ts';
+import { COMMANDS } from './command.ts';
 import { MORE_DEEDS, answerByTwo } from './steering.ts';
 import type { World } from './world.ts';
 
@@ -38,6 +39,7 @@ type Deed =
   | 'deploy'
   | 'addTask';
 
+const DEEDS = { ...MORE_DEEDS, ...COMMANDS };
 /** What people say where only a choice is an answer. */
 const WORDS: Readonly<Record<string, string>> = {
   idle: 'mark complete',
@@ -64,7 +66,7 @@ export class People {
     const deed = this.#choose();
     const life = this.#world.anyLife();
     if (!life) return;
-    const more = MORE_DEEDS[deed];
+    const more = DEEDS[deed];
     await this.#try(life, deed, (person) =>
       more ? more.act(this.#world, person, life) : this.#do(deed as Deed, life, person),
     );
@@ -101,7 +103,7 @@ export class People {
       endChat: on('chat_leaves', 0.4),
       stopAll: on('emergency_stop', 0.15),
       ...Object.fromEntries(
-        Object.entries(MORE_DEEDS).map(([name, { habit, weight }]) => [name, on(habit, weight)]),
+        Object.entries(DEEDS).map(([name, { habit, weight }]) => [name, on(habit, weight)]),
       ),
     });
   }

@@ -1,5 +1,6 @@
 import type { Agent, AskedApproval, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import type { Orchestrator } from '@reveille/protocol';
+import { historyOf } from './audit-swaps.ts';
 import { auditDependencies } from './audit-tasks.ts';
 import type { Life } from './life.ts';
 import type { Mind } from './mind.ts';
@@ -34,6 +35,8 @@ export class Process implements Agent {
   #lastTold = 0;
   #stopping: Promise<void> | null = null;
   #steered: (() => void)[] = [];
+  /** It took the run over from another agent and has not been told yet what it is to do. */
+  #isNew: boolean;
 
   constructor(life: Life, spec: StartSpec) {
     this.world = life.world;
@@ -48,8 +51,9 @@ export class Process implements Agent {
       `starts ${this.identity} for ${spec.task.name} (${spec.run}, epoch ${spec.epoch}${spec.resume ? ', resumed' : ''})`,
     );
     this.#checkStart();
+    this.#isNew = this.world.auditor.swaps.started(spec);
     life.host.processes.set(this.identity, this);
-    const resume = this.mind.history === 'starts_anew' ? null : `history of ${spec.session}`;
+    const resume = this.mind.history === 'starts_anew' ? null : historyOf(spec);
     this.tell({ type: 'started', identity: this.identity, resume });
     if (spec.epoch > 1 && this.world.strikes('late_reports', 0.3)) this.#lateWord();
   }
@@ -113,6 +117,12 @@ export class Process implements Agent {
       () => `turn ${input.turn} of ${this.identity} began while turn ${this.turnOpen} is open`,
     );
     world.checkHandOver(input, `${this.spec.run}/${input.turn}`);
+    world.check(
+      !this.#isNew || input.given.includes(this.spec.run),
+      'swaps',
+      () => `${this.identity} took ${this.spec.run} over, and its first turn does not tell it the task`,
+    );
+    this.#isNew = false;
     world.say(
       this.born,
       `turn ${input.turn} for ${this.identity}: ${input.given.join(' ') || 'nothing given'}`,

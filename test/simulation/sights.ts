@@ -27,6 +27,10 @@ export const SIGHTS = [
   'resumed',
   'plan paused',
   'cancelled in a turn',
+  'swapped in a turn',
+  'swapped at rest',
+  'swapped before it began',
+  'taken over',
 ] as const;
 export type Sight = (typeof SIGHTS)[number];
 
@@ -39,7 +43,8 @@ export class Sights {
     this.#ledger = ledger;
   }
 
-  look({ deltas }: Durable): void {
+  look({ deltas, facts }: Durable): void {
+    for (const fact of facts) if (fact.type === 'task.swapped') this.#swapped(fact.task ?? '');
     for (const delta of deltas) {
       if (is(delta, 'request') && delta.before) this.#request(delta.before, delta.after);
       if (is(delta, 'budget') && delta.before && delta.before.limits !== delta.after.limits)
@@ -54,12 +59,20 @@ export class Sights {
       const { before, after } = delta;
       if (before && !before.paused && after.paused && after.turn) this.#saw('paused in a turn');
       if (before?.paused && !after.paused) this.#saw('resumed');
+      if (after.takenOver && !before?.takenOver) this.#saw('taken over');
       if (after.end && !before?.end) this.#ended(after.end.error?.message ?? '');
     }
   }
 
   #saw(what: Sight): void {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  #swapped(id: string): void {
+    const { run: runs, task: tasks } = this.#ledger.rows;
+    const run = runs.get(tasks.get(id)?.run ?? '');
+    if (!run) this.#saw('swapped before it began');
+    else this.#saw(run.turn ? 'swapped in a turn' : 'swapped at rest');
   }
 
   #ended(why: string): void {

@@ -30,6 +30,8 @@ export class Watch {
             `message ${message.id} (${message.kind}) waits for ${message.to}, which rests`,
           );
       }
+      for (const { id, state, swap } of rows.run.values())
+        if (state === 'open' && swap) stuck.set(id, `${id} is to be gone on with by another agent`);
       if (this.#freeSlots()) {
         for (const task of rows.task.values())
           if (this.#couldStart(task))

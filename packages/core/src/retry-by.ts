@@ -1,4 +1,12 @@
-import { ReveilleError, type AgentType, type Caller, type RetryInput, type Task } from '@reveille/protocol';
+import {
+  ReveilleError,
+  formatAgentType,
+  type AgentType,
+  type Caller,
+  type RetryInput,
+  type RunId,
+  type Task,
+} from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { checkDelegation, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
@@ -42,6 +50,7 @@ export async function withAnother(
     throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
   const agent = name === undefined ? task.agent : knownAgent(context, task, name);
   await checkDelegation(tx, context, given.caller, [agent]);
+  if (!task.run && task.lastRun) await keepFromNext(tx, task, task.lastRun);
   // One that was named for its old backend says nothing to another.
   const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;
   return {
@@ -49,6 +58,11 @@ export async function withAnother(
     agent,
     model: model ?? (kept ? task.model : modelFor(context, agent, { repository: task.repository, model })),
   };
+}
+
+/** Nobody is at work on it: what its last agent had of its own is nothing for another, whatever it goes on with. */
+async function keepFromNext(tx: Tx, task: Task, last: RunId): Promise<void> {
+  tx.put('run', { ...(await tx.need('run', last)), swap: { from: formatAgentType(task.agent) } });
 }
 
 function knownAgent(context: Context, task: Task, name: string): AgentType {

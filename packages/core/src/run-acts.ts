@@ -107,14 +107,14 @@ function forget(tx: Tx, id: TaskId): Begun {
   return { kind: 'nothing' };
 }
 
-/** If a review asks for changes the same agent goes on where it reported; after a failure it begins anew. */
+/** If a review asks for changes the same agent goes on where it reported; after a failure, or as another, it begins anew. */
 function newRun(
   context: Context,
   task: Task,
   now: number,
   last: { readonly run: Run | null; readonly goesOn: boolean },
 ): Run {
-  const resume = last.goesOn ? (last.run?.resume ?? null) : null;
+  const resume = last.goesOn && !last.run?.swap ? (last.run?.resume ?? null) : null;
   return {
     id: newId(context, 'run'),
     task: task.id,
