@@ -25,8 +25,14 @@ export const INVARIANTS = {
   paused: 'what is paused opens no turn and spawns nothing; of a paused plan nothing is started',
   budgets:
     'no budget is exceeded but by what was used without asking; what is reserved is given back once; usage is recorded once',
-  families: 'a child has no more than its parent: what it uses or sets aside counts all the way up',
+  families:
+    'a child has no more than its parent: what it uses or sets aside counts all the way up, and nobody below may do what those above may not',
+  permits:
+    'what needs leave is done once for each yes, and nothing else is done for it; a plan that needs approval starts with it',
   'one answer': 'a request is answered once; what comes late or second is refused and changes nothing',
+  requests:
+    'no request is lost: it is open until it is answered, expires, or nobody needs it any more, and the inbox shows all that wait for the person',
+  wakes: 'who decides is woken for what it has to decide, shown all of it, and not woken for anything else',
   holders: 'an open request is always with somebody who can see it',
   swaps:
     'who takes a run over is the one that was asked for, knows nothing of the one before it, and is told the task; nobody else goes on',
@@ -49,6 +55,8 @@ export interface AuditorHooks {
   readonly starting: () => boolean;
   /** What the agents of a run said they used without having set it aside before. */
   readonly unreserved: (run: string) => { readonly tokens: number; readonly usd: number };
+  /** Whoever asked does not wait for the answer any more. */
+  readonly gaveUp: (request: Request) => boolean;
   /** Nothing has happened yet that could hold anybody up, or turn a clock. */
   readonly calm: () => boolean;
 }
@@ -60,6 +68,8 @@ export class Auditor {
   readonly sights = new Sights(this.ledger);
   readonly settings: Settings;
   readonly keys = new Map<string, string>();
+  /** Requests that somebody said are for the next one up. */
+  readonly toldToPassOn = new Set<string>();
   /** Children a session did not spawn but was handed. */
   readonly handedTo = new Map<string, number>();
   /** Bumped whenever a host begins a new life: only then may the wall clock count for a request's age. */
@@ -81,6 +91,10 @@ export class Auditor {
 
   calm(): boolean {
     return this.#hooks.calm();
+  }
+
+  gaveUp(request: Request): boolean {
+    return this.#hooks.gaveUp(request);
   }
 
   unreserved(run: string): { readonly tokens: number; readonly usd: number } {
@@ -138,7 +152,7 @@ export class Auditor {
   /** An agent that is there has its time; from one that is gone it is passed on at once. */
   requestPassedOn(before: Request, request: Request): void {
     const gone = before.with !== null && this.ledger.rows.session.get(before.with)?.state === 'ended';
-    if (gone) return this.requestMoved(request.id);
+    if (gone || this.toldToPassOn.has(request.id)) return this.requestMoved(request.id);
     const moved = this.#moved.get(request.id);
     const waited = this.#hooks.mono() - (moved?.at ?? 0);
     const early =

@@ -7,6 +7,7 @@ export const COMMANDS: Readonly<Record<string, MoreDeed>> = {
   swapWorker: { habit: 'swap', weight: 3, act: swapWorker },
   sendBack: { habit: 'swap', weight: 2, act: sendBack },
   retryWith: { habit: 'swap', weight: 1, act: retryWith },
+  newRules: { habit: 'new_rules', weight: 2, act: async (world) => world.rules.change() },
   takeOver: { habit: 'take_over', weight: 3, act: takeOver },
   workThere: { habit: 'take_over', weight: 2, act: workThere },
 };

@@ -3,6 +3,9 @@ import { sawAwait, sawDeliveries, sawNotice, sawSpawn, sawSpawned } from './ackn
 import { moneyAndTime } from './plans.ts';
 import type { Process } from './process.ts';
 import { MORE_DOINGS } from './steered.ts';
+import { WISHES, wordsFor } from './wishes.ts';
+
+const MORE = { ...MORE_DOINGS, ...WISHES };
 
 type Doing =
   | 'output'
@@ -40,9 +43,9 @@ export async function work(agent: Process): Promise<void> {
     message: on('messages', 2),
     usage: on('usage', 2),
     reserve: on('reserve', 2),
-    ...mapValues(MORE_DOINGS, ({ habit, weight }) => on(habit, weight)),
+    ...mapValues(MORE, ({ habit, weight }) => on(habit, weight)),
   });
-  await (MORE_DOINGS[doing]?.act ?? DO[doing as Doing])(agent);
+  await (MORE[doing]?.act ?? DO[doing as Doing])(agent);
 }
 
 const mapValues = <A, B>(table: Readonly<Record<string, A>>, of: (value: A) => B): Record<string, B> =>
@@ -230,8 +233,9 @@ export async function answer(agent: Process): Promise<void> {
   const { world, mind } = agent;
   for (const request of mind.toAnswer) {
     mind.toAnswer.delete(request);
-    if (world.auditor.ledger.rows.request.get(request)?.kind === 'review') continue;
-    const words = `answer ${world.nextPid()} of ${agent.spec.task.name}`;
+    const asked = world.auditor.ledger.rows.request.get(request);
+    if (asked?.kind === 'review') continue;
+    const words = wordsFor(world, asked, `answer ${world.nextPid()} of ${agent.spec.task.name}`);
     try {
       await agent.call(
         'answers',

@@ -32,6 +32,21 @@ export const FAULTS = [
 export const FAULTS_OF_FILES = ['no_worktree', 'work_not_taken', 'escape'] as const;
 export type Fault = (typeof FAULTS)[number] | (typeof FAULTS_OF_FILES)[number];
 
+/** Those that keep a word from being recorded at once. */
+export const FAULTS_THAT_HOLD_UP: readonly Fault[] = [
+  'crash_before_commit',
+  'crash_after_commit',
+  'crash_any_time',
+  'stall',
+  'store_error',
+  'store_gone',
+  'store_hangs',
+  'disk_full',
+  'slow_commit',
+  'read_error',
+  'delayed_reports',
+];
+
 /** What agents and people do beyond plain work; also switched on and off by the seed. */
 export const HABITS = [
   'spawn',

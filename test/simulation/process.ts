@@ -1,10 +1,11 @@
-import type { Agent, AskedApproval, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
-import type { Orchestrator } from '@reveille/protocol';
+import type { Agent, AskedApproval, ExecutorEvent, Permit, Seen, StartSpec, TurnInput } from '@reveille/core';
+import type { Action, Caller, Orchestrator } from '@reveille/protocol';
 import { historyOf } from './audit-swaps.ts';
 import { auditDependencies } from './audit-tasks.ts';
 import type { Life } from './life.ts';
 import type { Mind } from './mind.ts';
 import { ConnectionLost } from './connection-lost.ts';
+import { sayLate } from './late-word.ts';
 import { script } from './script.ts';
 import type { World } from './world.ts';
 
@@ -55,22 +56,7 @@ export class Process implements Agent {
     life.host.processes.set(this.identity, this);
     const resume = this.mind.history === 'starts_anew' ? null : historyOf(spec);
     this.tell({ type: 'started', identity: this.identity, resume });
-    if (spec.epoch > 1 && this.world.strikes('late_reports', 0.3)) this.#lateWord();
-  }
-
-  /** A report of the run's last epoch was still on its way, and arrives now: it must be refused. */
-  #lateWord(): void {
-    const { world, spec } = this;
-    const caller = { kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch - 1 } as const;
-    world.timeline.after(world.chance.int(0, 300), () => {
-      const life = world.anyLife();
-      if (!life) return;
-      const say = () => life.engine.as(caller).reportCompletion({ status: 'failed', output: 'late' });
-      world.invoke(life, `a late report of ${spec.run}, epoch ${caller.epoch}`, say).then(
-        () => world.fail('one agent', `a report of epoch ${caller.epoch} was heard, ${spec.run} is past it`),
-        (error: unknown) => world.say(life, `the late report is refused: ${String(error)}`),
-      );
-    });
+    if (spec.epoch > 1 && this.world.strikes('late_reports', 0.3)) sayLate(this.world, spec);
   }
 
   /** One live agent of a task on a host; another host's may only live on while that host cannot be reached. */
@@ -335,7 +321,42 @@ export class Process implements Agent {
    * Asks for leave through its executor, which speaks to the engine that started it and to no other, and does nothing until
    * it is answered or has no more patience.
    */
-  async standStill(asked: AskedApproval, patienceMs: number | null): Promise<string> {
+  standStill(asked: AskedApproval, patienceMs: number | null): Promise<string> {
+    return this.#still(
+      `asks for leave (${asked.key})`,
+      (caller, abort) => {
+        this.#noteGivenUp(abort, asked.key);
+        if (patienceMs !== null) this.world.timeline.after(patienceMs, () => abort.abort());
+        return this.born.engine.approve(caller, asked, abort.signal);
+      },
+      () => {},
+    );
+  }
+
+  /** Wants to do something, and does it if it may. If nobody answers in time the answer comes by mail. */
+  permit(action: Action, patienceMs: number | null): Promise<Permit> {
+    const { born, world } = this;
+    const since = world.timeline.now;
+    return this.#still(
+      `wants to ${action.digest}`,
+      (caller, abort) => {
+        this.#noteGivenUp(abort, `permit:${this.spec.run}:${action.digest}`);
+        return born.engine.permits.permit(caller, action, { signal: abort.signal, patienceMs });
+      },
+      (permit) => world.permits.told(this, action, since, permit),
+    );
+  }
+
+  #noteGivenUp({ signal }: AbortController, key: string): void {
+    const note = (): void => void this.world.gaveUp.add(`${this.spec.task.id}/${key}`);
+    signal.addEventListener('abort', note, { once: true });
+  }
+
+  async #still<T>(
+    what: string,
+    ask: (caller: Extract<Caller, { kind: 'worker' }>, abort: AbortController) => Promise<T>,
+    verify: (answer: T) => void,
+  ): Promise<T> {
     const { world, spec, born } = this;
     const stretch = this.#stretch;
     const abort = new AbortController();
@@ -345,10 +366,8 @@ export class Process implements Agent {
     if (!this.alive) await new Promise(() => {});
     this.#aborts.add(abort);
     this.blocked++;
-    if (patienceMs !== null) world.timeline.after(patienceMs, () => abort.abort());
     try {
-      const ask = (): Promise<string> => born.engine.approve(caller, asked, abort.signal);
-      const answered = world.invoke(born, `${this.identity} asks for leave (${asked.key})`, ask);
+      const answered = world.invoke(born, `${this.identity} ${what}`, () => ask(caller, abort), verify);
       const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
       return await this.#arrive(Promise.race([answered, broken]), stretch);
     } finally {

@@ -24,7 +24,7 @@ export class Watch {
     const stuck = new Map<string, string>();
     if (world.hosts.every((host) => host.up && !host.up.stalled)) {
       for (const message of rows.message.values()) {
-        if (message.state === 'queued' && this.#couldBeTaken(message))
+        if (message.state === 'queued' && !message.quiet && this.#couldBeTaken(message))
           stuck.set(
             message.id,
             `message ${message.id} (${message.kind}) waits for ${message.to}, which rests`,

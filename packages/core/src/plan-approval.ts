@@ -4,6 +4,7 @@ import {
   optionsOf,
   type Caller,
   type Plan,
+  type PlanId,
   type Sender,
   type Task,
 } from '@reveille/protocol';
@@ -48,13 +49,15 @@ export async function startOrAsk(tx: Tx, context: Context, caller: Caller, plan:
   });
 }
 
-/** Starting the tasks one by one is no way around the question. */
-export async function checkApproved(tx: Tx, caller: Caller, task: Task): Promise<void> {
-  const plan = task.plan ? await tx.need('plan', task.plan) : null;
-  if (plan?.state !== 'draft' || !(await mustAsk(tx, caller))) return;
+/** Starting the tasks one by one is no way around the question, nor is trying again what was not agreed to. */
+export async function checkApproved(tx: Tx, caller: Caller, id: PlanId | null): Promise<void> {
+  const plan = id ? await tx.need('plan', id) : null;
+  const never = plan?.state === 'draft' || (plan?.state === 'cancelled' && !plan.started);
+  if (!plan || !never || !(await mustAsk(tx, caller))) return;
+  const how = plan.why === WAITS ? WAITS : `is ${plan.state === 'draft' ? 'a draft' : 'given up'}`;
   throw new ReveilleError(
     'not_allowed',
-    `Plan ${plan.id} ${plan.why === WAITS ? WAITS : 'is a draft'}: its tasks start when a person has approved it.`,
+    `Plan ${plan.id} ${how}: its tasks start when a person has approved it.`,
   );
 }
 

@@ -10,7 +10,10 @@ import {
 import type { Context } from './context.ts';
 import { checkDelegation, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
+import { checkApproved } from './plan-approval.ts';
 import { resolveAgent } from './plan-rules.ts';
+import { holdBelow, policyOf } from './policy-chain.ts';
+import { meet } from './policy.ts';
 import { retry } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 
@@ -32,6 +35,7 @@ export async function retryBy(
   task: Task,
   given: { readonly caller: Caller; readonly by: RetryInput },
 ): Promise<void> {
+  await checkApproved(tx, given.caller, task.plan);
   if (given.by.agent === undefined && given.by.model === undefined) return retry(tx, task);
   const next = await withAnother(tx, context, task, given);
   tx.put('task', next);
@@ -53,9 +57,13 @@ export async function withAnother(
   if (!task.run && task.lastRun) await keepFromNext(tx, task, task.lastRun);
   // One that was named for its old backend says nothing to another.
   const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;
+  // It may do no more than the one before it, nor may those it has work for it.
+  const own = kept ? undefined : policyOf(context, agent, task.repository, undefined);
+  if (own) await holdBelow(tx, task, own);
   return {
     ...task,
     agent,
+    ...(own ? { policy: meet(task.policy ?? [], own) } : {}),
     model: model ?? (kept ? task.model : modelFor(context, agent, { repository: task.repository, model })),
   };
 }
