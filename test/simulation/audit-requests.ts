@@ -5,6 +5,9 @@ import { is, type Delta, type Durable } from './ledger.ts';
 /** These suspend whoever asked; the answer reaches it as a message. What the others do when answered is looked at elsewhere. */
 const ASKED: readonly Request['kind'][] = ['question', 'approval'];
 
+/** Nobody is at work on it. */
+const SETTLED: readonly Task['state'][] = ['completed', 'failed', 'cancelled', 'review'];
+
 /** A request is answered once, by a change that tells the asker, and until then somebody has it. */
 export function auditRequests(auditor: Auditor, change: Durable): void {
   for (const delta of change.deltas) {
@@ -75,7 +78,9 @@ function auditHolder(auditor: Auditor, request: Request): void {
 function auditClosed(auditor: Auditor, { deltas }: Durable, request: Request): void {
   const moved = deltas.some(
     (delta) =>
-      is(delta, 'task') && delta.after.id === request.task && delta.before?.state !== delta.after.state,
+      is(delta, 'task') &&
+      delta.after.id === request.task &&
+      [delta.before?.state, delta.after.state].some((state) => state && SETTLED.includes(state)),
   );
   const raised =
     request.kind === 'budget' &&
