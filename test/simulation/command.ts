@@ -1,4 +1,6 @@
-import { isTerminal, type Orchestrator, type RetryInput, type Task } from '@reveille/protocol';
+import { ACTION_KINDS, isTerminal, type Orchestrator, type RetryInput, type Task } from '@reveille/protocol';
+import type { Life } from './life.ts';
+import { makeAction } from './wishes.ts';
 import type { MoreDeed } from './steering.ts';
 import type { World } from './world.ts';
 
@@ -7,7 +9,7 @@ export const COMMANDS: Readonly<Record<string, MoreDeed>> = {
   swapWorker: { habit: 'swap', weight: 3, act: swapWorker },
   sendBack: { habit: 'swap', weight: 2, act: sendBack },
   retryWith: { habit: 'swap', weight: 1, act: retryWith },
-  newRules: { habit: 'new_rules', weight: 2, act: async (world) => world.rules.change() },
+  newRules: { habit: 'new_rules', weight: 3, act: newRules },
   takeOver: { habit: 'take_over', weight: 3, act: takeOver },
   workThere: { habit: 'take_over', weight: 2, act: workThere },
 };
@@ -53,6 +55,28 @@ async function sendBack(world: World, person: Orchestrator): Promise<void> {
 async function retryWith(world: World, person: Orchestrator): Promise<void> {
   const task = anyTask(world, ({ state }) => state === 'failed' || state === 'cancelled');
   if (task) await person.retryTask(task.id, another(world));
+}
+
+/** Something else is said of somebody, and holds at once for all that are at work, below it too. */
+async function newRules(world: World, _person: Orchestrator, life: Life): Promise<void> {
+  if (!world.has('permits')) return;
+  world.rules.change();
+  const { rows } = world.auditor.ledger;
+  const since = world.timeline.now;
+  const open = [...rows.run.values()].filter(({ state }) => state === 'open').slice(0, 6);
+  for (const { id, session, epoch, task } of open) {
+    const caller = { kind: 'worker', session, run: id, epoch } as const;
+    for (const kind of ACTION_KINDS) {
+      const action = { ...makeAction(world), kind };
+      const { verdict } = await life.engine.permits.judge(caller, action);
+      const row = rows.task.get(task);
+      world.check(
+        verdict !== 'auto' || !row || world.rules.mayBy(row, action, since),
+        'families',
+        () => `${task} may do what one above it may not (${kind})`,
+      );
+    }
+  }
 }
 
 /** Two steps: its turn is stopped, and when that has happened it is the person's. */

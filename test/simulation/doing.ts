@@ -112,7 +112,8 @@ function childInput(agent: Process): SpawnInput {
   const again = world.has('same_key') && world.chance.hit(0.3) ? world.chance.pick(mind.keys) : undefined;
   const key = again ?? (world.chance.hit(0.5) ? `k${number}` : undefined);
   if (key !== undefined && again === undefined) mind.keys.push(key);
-  const speaker = world.chance.hit(0.15) ? { agentType: 'speaker' } : {};
+  const other = world.has('permits') && world.chance.hit(0.4) ? { agentType: 'coder' } : {};
+  const speaker = world.chance.hit(0.15) ? { agentType: 'speaker' } : other;
   const budget =
     world.has('budgets') && world.chance.hit(0.3)
       ? {

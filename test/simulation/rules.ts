@@ -42,7 +42,7 @@ export class Rules {
     const { chance, timeline } = this.#world;
     const last = this.#said.at(-1);
     if (!last) return;
-    const name = chance.pick(NAMES) ?? 'agent';
+    const name = chance.hit(0.5) ? 'agent' : (chance.pick(NAMES) ?? 'agent');
     this.#world.say(null, `something else is said of ${name}`);
     this.#said.push({ at: timeline.now, of: new Map([...last.of, [name, this.#layers()]]) });
   }

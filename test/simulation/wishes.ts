@@ -8,7 +8,7 @@ export const WISHES: Readonly<Record<string, MoreDoing>> = {
   wish: { habit: 'permits', weight: 6, act: wish },
 };
 
-function makeAction({ chance }: World): Action {
+export function makeAction({ chance }: World): Action {
   const kind = chance.pick(ACTION_KINDS) ?? 'other';
   const held = chance.hit(0.7);
   const digest = `${kind} ${held ? 'held' : 'free'} ${chance.int(1, 2)}`;
@@ -17,9 +17,13 @@ function makeAction({ chance }: World): Action {
 
 /** Does something, or asks whether it may; what was not answered in time it tries again later, to the letter. */
 async function wish(agent: Process): Promise<void> {
+  for (let i = agent.world.chance.int(1, 3); i > 0; i--) await wishOnce(agent);
+}
+
+async function wishOnce(agent: Process): Promise<void> {
   const { world, mind } = agent;
   const { chance } = world;
-  const action = (chance.hit(0.6) ? mind.action : null) ?? makeAction(world);
+  const action = (chance.hit(0.5) ? mind.action : null) ?? makeAction(world);
   const patienceMs = chance.pick([null, 0, 500, 8_000]) ?? null;
   const ask = (): ReturnType<Process['permit']> => agent.permit(action, patienceMs);
   const [permit] = await Promise.all(chance.hit(0.3) ? [ask(), ask()] : [ask()]);

@@ -8,7 +8,7 @@ import {
   type Sender,
   type Task,
 } from '@reveille/protocol';
-import { sessionOf } from './authority.ts';
+import { checkOwnsPlan, sessionOf } from './authority.ts';
 import type { Context } from './context.ts';
 import { isOrchestrator } from './orchestrator-session.ts';
 import { planTasks, startPlan } from './plans.ts';
@@ -59,6 +59,12 @@ export async function checkApproved(tx: Tx, caller: Caller, id: PlanId | null): 
     'not_allowed',
     `Plan ${plan.id} ${how}: its tasks start when a person has approved it.`,
   );
+}
+
+/** A draft may be changed by whoever owns it; what was given up as one is not begun by adding to it. */
+export async function checkMayAdd(tx: Tx, caller: Caller, plan: Plan): Promise<void> {
+  await checkOwnsPlan(tx, caller, plan);
+  if (plan.state !== 'draft') await checkApproved(tx, caller, plan.id);
 }
 
 /** Whoever starts a plan that waits for approval has approved it. */

@@ -274,6 +274,9 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
     const error = escape(turn.findings);
     const ending = { status: 'failed', cause: 'executor', output: next.lastWords, error } as const;
     await settle(tx, context, task, next, ending);
+    // What could not be collected could not be looked at again; the person is told of what was seen before.
+    if (!tx.leftBy(task, run.id)?.findings.escapes.length)
+      await tellFindings(tx, context, task, next, { ...turn.findings, conflicts: [] });
     return;
   }
   await tellFindings(tx, context, task, next, turn.findings);
