@@ -219,4 +219,13 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     replace: ``,
     why: 'what is none of the choices closes a request, and nothing is done',
   },
+  {
+    name: 'late-budget-forgets',
+    invariant: 'families',
+    file: core('budget-acts.ts'),
+    find: `  for (const key of ['tokens', 'usd', 'turns', 'spawns'] as const) used[key] += budget.used[key];
+`,
+    replace: '',
+    why: 'a budget that a plan is given late has less on it than those of its tasks',
+  },
 ];

@@ -30,8 +30,9 @@ export class Watch {
             `message ${message.id} (${message.kind}) waits for ${message.to}, which rests`,
           );
       }
-      for (const { id, state, swap } of rows.run.values())
-        if (state === 'open' && swap) stuck.set(id, `${id} is to be gone on with by another agent`);
+      for (const { id, state, swap, paused, retryAt } of rows.run.values())
+        if (state === 'open' && swap && !paused && retryAt === null)
+          stuck.set(id, `${id} is to be gone on with by another agent`);
       if (this.#freeSlots()) {
         for (const task of rows.task.values())
           if (this.#couldStart(task))

@@ -159,7 +159,7 @@ describe('what may be set', () => {
     await world.person.raiseBudget(plan.id, { tokens: 200 });
     const [above, below] = [await node(world, plan.id), await node(world, world.worker('a').task)];
     expect(above.used).toEqual(below.used);
-    expect(above.used).toMatchObject({ tokens: 60, turns: 4, spawns: 1 });
+    expect(above.used).toMatchObject({ tokens: 60, turns: 5, spawns: 1 });
     expect(above.reserved).toEqual(below.reserved);
     await world.worker('a').reports();
     expect((await node(world, plan.id)).reserved).toEqual({});
