@@ -1,9 +1,12 @@
-import type { Request } from '@reveille/protocol';
+import type { Request, Task } from '@reveille/protocol';
 import type { Auditor } from './auditor.ts';
 import { is, type Delta, type Durable } from './ledger.ts';
 
 /** These suspend whoever asked; the answer reaches it as a message. What the others do when answered is looked at elsewhere. */
 const ASKED: readonly Request['kind'][] = ['question', 'approval'];
+
+/** Nobody is at work on it. */
+const SETTLED: readonly Task['state'][] = ['completed', 'failed', 'cancelled', 'review'];
 
 /** A request is answered once, by a change that tells the asker, and until then somebody has it. */
 export function auditRequests(auditor: Auditor, change: Durable): void {
@@ -12,6 +15,8 @@ export function auditRequests(auditor: Auditor, change: Durable): void {
     // Whoever held requests and is gone must have left them to somebody by this very change.
     if (is(delta, 'session') && delta.after.state === 'ended' && delta.before?.state === 'open')
       for (const request of auditor.ledger.heldBy(delta.after.id)) auditHolder(auditor, request);
+    if (is(delta, 'task') && delta.before?.state !== delta.after.state)
+      auditAsked(auditor, change, delta.after);
     if (is(delta, 'message') && delta.after.state === 'dead' && delta.after.request) {
       const request = auditor.ledger.rows.request.get(delta.after.request);
       if (request) auditHolder(auditor, request);
@@ -33,6 +38,7 @@ function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delt
     `request ${after.id} is ${after.state} and its answer is ${after.answer?.text ?? 'none'}`,
   );
   if (before.movedAt !== after.movedAt) auditor.requestPassedOn(before, after);
+  if (before.state === 'open' && after.state === 'closed') auditClosed(auditor, change, after);
   const over = after.state === 'answered' || after.state === 'expired';
   if (before.state !== 'open' || !over || !ASKED.includes(after.kind)) return;
   const told = change.deltas.filter(
@@ -66,4 +72,47 @@ function auditHolder(auditor: Auditor, request: Request): void {
     .mailOf(request.with)
     .some((message) => message.request === request.id && message.state !== 'dead');
   auditor.check(told, 'holders', `request ${request.id} is with ${request.with}, and nobody told it`);
+}
+
+/** Nobody needs it any more: its task has ended, is tried again or has its verdict, or its asker gave up. */
+function auditClosed(auditor: Auditor, { deltas }: Durable, request: Request): void {
+  const moved = deltas.some(
+    (delta) =>
+      is(delta, 'task') &&
+      delta.after.id === request.task &&
+      [delta.before?.state, delta.after.state].some((state) => state && SETTLED.includes(state)),
+  );
+  const raised =
+    request.kind === 'budget' &&
+    deltas.some((delta) => is(delta, 'budget') && delta.before?.limits !== delta.after.limits);
+  const cancelling = auditor.ledger.rows.task.get(request.task)?.cancelling;
+  auditor.check(
+    moved || raised || cancelling !== null || auditor.gaveUp(request),
+    'requests',
+    `request ${request.id} (${request.kind}) of ${request.task} was closed, and nothing says why`,
+  );
+}
+
+/** INB1: a failure of a plan's task, or what is to be reviewed, is asked about in the very change that makes it so. */
+function auditAsked(auditor: Auditor, { deltas }: Durable, task: Task): void {
+  const failed =
+    task.state === 'failed' &&
+    task.plan !== null &&
+    deltas.some(
+      (delta) => is(delta, 'run') && delta.after.task === task.id && delta.before?.end !== delta.after.end,
+    );
+  if (!failed && task.state !== 'review') return;
+  const kinds = failed ? ['failure', 'budget', 'escape'] : ['review'];
+  const asked = deltas.some(
+    (delta) =>
+      is(delta, 'request') &&
+      delta.after.task === task.id &&
+      delta.after.state === 'open' &&
+      kinds.includes(delta.after.kind),
+  );
+  auditor.check(
+    asked,
+    'requests',
+    `task ${task.id} is ${task.state}, and nobody was asked what is to be done`,
+  );
 }

@@ -55,7 +55,7 @@ function auditTurn(auditor: Auditor, run: Run): void {
   auditor.check(!run.paused, 'paused', `turn ${run.turn?.number} of ${run.id} opened, and it is paused`);
   const task = ledger.rows.task.get(run.task);
   if (!task) return;
-  for (const one of [task, ...ledger.above(task)]) {
+  for (const one of ledger.ofOneLife(task)) {
     auditor.check(
       one.cancelling === null && !isTerminal(one.state),
       'cancelled trees',

@@ -113,7 +113,9 @@ function auditEnd(auditor: Auditor, change: Durable, task: Task): void {
 /** MBX6: by the change that ends a task for good, none of its children is left without an owner. */
 function auditOrphans(auditor: Auditor, task: Task): void {
   for (const child of auditor.ledger.tasksOf(task.session)) {
-    const cared = over(child.state) || child.cancelling !== null;
+    // A plan outlives whoever saved it, unless that one was cancelled.
+    const outlives = child.plan !== null && task.state !== 'cancelled';
+    const cared = over(child.state) || child.cancelling !== null || outlives;
     auditor.check(cared, 'cancelled trees', `${task.id} is ${task.state} and its child ${child.id} runs on`);
   }
 }
@@ -128,7 +130,8 @@ function auditCreated(auditor: Auditor, task: Task): void {
     'cancelled trees',
     `task ${task.id} was spawned by ${task.owner}, which has ended`,
   );
-  for (const parent of ledger.above(task)) {
+  for (const parent of ledger.ofOneLife(task)) {
+    if (parent === task) continue;
     const dying = parent.cancelling !== null || over(parent.state);
     auditor.check(
       !dying,

@@ -4,6 +4,7 @@ import { BudgetAudit } from './audit-budgets.ts';
 import { auditMail } from './audit-mail.ts';
 import { auditRequests } from './audit-requests.ts';
 import { auditStops } from './audit-stops.ts';
+import { SwapAudit } from './audit-swaps.ts';
 import { auditTasks } from './audit-tasks.ts';
 import { Fold } from './fold.ts';
 import { Sights } from './sights.ts';
@@ -24,9 +25,17 @@ export const INVARIANTS = {
   paused: 'what is paused opens no turn and spawns nothing; of a paused plan nothing is started',
   budgets:
     'no budget is exceeded but by what was used without asking; what is reserved is given back once; usage is recorded once',
-  families: 'a child has no more than its parent: what it uses or sets aside counts all the way up',
+  families:
+    'a child has no more than its parent: what it uses or sets aside counts all the way up, and nobody below may do what those above may not',
+  permits:
+    'what needs leave is done once for each yes, and nothing else is done for it; a plan that needs approval starts with it',
   'one answer': 'a request is answered once; what comes late or second is refused and changes nothing',
+  requests:
+    'no request is lost: it is open until it is answered, expires, or nobody needs it any more, and the inbox shows all that wait for the person',
+  wakes: 'who decides is woken for what it has to decide, shown all of it, and not woken for anything else',
   holders: 'an open request is always with somebody who can see it',
+  swaps:
+    'who takes a run over is the one that was asked for, knows nothing of the one before it, and is told the task; nobody else goes on',
   limits: 'depth, children and slots are never exceeded',
   transitions: 'every transition is in the table; the end of a run never changes',
   'plan status': 'the status of a plan follows from its tasks',
@@ -47,6 +56,8 @@ export interface AuditorHooks {
   readonly starting: () => boolean;
   /** What the agents of a run said they used without having set it aside before. */
   readonly unreserved: (run: string) => { readonly tokens: number; readonly usd: number };
+  /** Whoever asked does not wait for the answer any more. */
+  readonly gaveUp: (request: Request) => boolean;
   /** Nothing has happened yet that could hold anybody up, or turn a clock. */
   readonly calm: () => boolean;
 }
@@ -58,11 +69,14 @@ export class Auditor {
   readonly sights = new Sights(this.ledger);
   readonly settings: Settings;
   readonly keys = new Map<string, string>();
+  /** Requests that somebody said are for the next one up. */
+  readonly toldToPassOn = new Set<string>();
   /** Children a session did not spawn but was handed. */
   readonly handedTo = new Map<string, number>();
   /** Bumped whenever a host begins a new life: only then may the wall clock count for a request's age. */
   lives = 0;
   readonly #hooks: AuditorHooks;
+  readonly swaps = new SwapAudit(this);
   readonly #budgets = new BudgetAudit(this);
   readonly #turnSince = new Map<string, number>();
   readonly #moved = new Map<string, { at: number; lives: number }>();
@@ -78,6 +92,10 @@ export class Auditor {
 
   calm(): boolean {
     return this.#hooks.calm();
+  }
+
+  gaveUp(request: Request): boolean {
+    return this.#hooks.gaveUp(request);
   }
 
   unreserved(run: string): { readonly tokens: number; readonly usd: number } {
@@ -107,6 +125,7 @@ export class Auditor {
     auditRequests(this, durable);
     auditStops(this, durable);
     this.#budgets.look(durable);
+    this.swaps.look(durable);
     this.sights.look(durable);
     return durable;
   }
@@ -134,7 +153,7 @@ export class Auditor {
   /** An agent that is there has its time; from one that is gone it is passed on at once. */
   requestPassedOn(before: Request, request: Request): void {
     const gone = before.with !== null && this.ledger.rows.session.get(before.with)?.state === 'ended';
-    if (gone) return this.requestMoved(request.id);
+    if (gone || this.toldToPassOn.has(request.id)) return this.requestMoved(request.id);
     const moved = this.#moved.get(request.id);
     const waited = this.#hooks.mono() - (moved?.at ?? 0);
     const early =

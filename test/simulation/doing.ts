@@ -3,6 +3,9 @@ import { sawAwait, sawDeliveries, sawNotice, sawSpawn, sawSpawned } from './ackn
 import { moneyAndTime } from './plans.ts';
 import type { Process } from './process.ts';
 import { MORE_DOINGS } from './steered.ts';
+import { WISHES, wordsFor } from './wishes.ts';
+
+const MORE = { ...MORE_DOINGS, ...WISHES };
 
 type Doing =
   | 'output'
@@ -40,9 +43,9 @@ export async function work(agent: Process): Promise<void> {
     message: on('messages', 2),
     usage: on('usage', 2),
     reserve: on('reserve', 2),
-    ...mapValues(MORE_DOINGS, ({ habit, weight }) => on(habit, weight)),
+    ...mapValues(MORE, ({ habit, weight }) => on(habit, weight)),
   });
-  await (MORE_DOINGS[doing]?.act ?? DO[doing as Doing])(agent);
+  await (MORE[doing]?.act ?? DO[doing as Doing])(agent);
 }
 
 const mapValues = <A, B>(table: Readonly<Record<string, A>>, of: (value: A) => B): Record<string, B> =>
@@ -109,7 +112,8 @@ function childInput(agent: Process): SpawnInput {
   const again = world.has('same_key') && world.chance.hit(0.3) ? world.chance.pick(mind.keys) : undefined;
   const key = again ?? (world.chance.hit(0.5) ? `k${number}` : undefined);
   if (key !== undefined && again === undefined) mind.keys.push(key);
-  const speaker = world.chance.hit(0.15) ? { agentType: 'speaker' } : {};
+  const other = world.has('permits') && world.chance.hit(0.4) ? { agentType: 'coder' } : {};
+  const speaker = world.chance.hit(0.15) ? { agentType: 'speaker' } : other;
   const budget =
     world.has('budgets') && world.chance.hit(0.3)
       ? {
@@ -230,8 +234,9 @@ export async function answer(agent: Process): Promise<void> {
   const { world, mind } = agent;
   for (const request of mind.toAnswer) {
     mind.toAnswer.delete(request);
-    if (world.auditor.ledger.rows.request.get(request)?.kind === 'review') continue;
-    const words = `answer ${world.nextPid()} of ${agent.spec.task.name}`;
+    const asked = world.auditor.ledger.rows.request.get(request);
+    if (asked?.kind === 'review') continue;
+    const words = wordsFor(world, asked, `answer ${world.nextPid()} of ${agent.spec.task.name}`);
     try {
       await agent.call(
         'answers',

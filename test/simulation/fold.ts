@@ -59,6 +59,8 @@ export class Fold {
       return null;
     }
     if (!known) return `${fact.type} about the unknown task ${id}`;
+    // Who works on it is no state of it.
+    if (verb === 'swapped') return null;
     if (verb === 'handed_up') known.owner = String(data['owner']);
     else if (verb === 'cancelling') known.cancelling = true;
     else {

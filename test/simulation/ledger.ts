@@ -93,7 +93,8 @@ export class Ledger {
 
   /** The answer to an agent that stands still is taken in its name; whether it lives to hear it, nobody knows. */
   isLeave({ kind, request }: Message): boolean {
-    return kind === 'answer' && this.rows.request.get(request ?? '')?.key?.startsWith('wish') === true;
+    const asked = this.rows.request.get(request ?? '');
+    return kind === 'answer' && (asked?.action !== undefined || asked?.key?.startsWith('wish') === true);
   }
 
   /** A node of the budget tree, and all above it. */
@@ -116,6 +117,17 @@ export class Ledger {
       if (!parent) return;
       yield parent;
       owner = this.rows.session.get(parent.owner);
+    }
+  }
+
+  /** A task and those that it ends with. A plan outlives whoever saved it, and a person may try it again. */
+  *ofOneLife(task: Task): Generator<Task> {
+    let last = task;
+    yield task;
+    for (const parent of this.above(task)) {
+      if (last.plan !== null) return;
+      yield parent;
+      last = parent;
     }
   }
 }

@@ -46,8 +46,9 @@ export class Life {
         ...(world.options.reaps ? { reapAll: () => this.#reapAll() } : {}),
       },
       agents: {
-        names: () => ['agent', 'coder', 'speaker'],
+        names: () => ['agent', 'coder', 'speaker', 'orchestrator'],
         reportsByLastMessage: (agent) => agent.name === 'speaker',
+        ...(world.has('permits') ? { policy: ({ name }) => world.rules.of(name) } : {}),
       },
       ...(world.options.files ? { workspaces: world.trees.ports(this) } : {}),
       settings: world.options.settings,

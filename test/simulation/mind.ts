@@ -1,4 +1,4 @@
-import type { Delivery, RequestId, TaskId } from '@reveille/protocol';
+import type { Action, Delivery, RequestId, TaskId } from '@reveille/protocol';
 import type { History } from './options.ts';
 import type { World } from './world.ts';
 
@@ -69,9 +69,13 @@ export class Mind {
   readonly children = new Set<TaskId>();
   /** Requests of others that it knows of and has not answered. */
   readonly toAnswer = new Set<RequestId>();
+  /** What one that decides was told of, whatever kind it is. */
+  readonly toDecide = new Set<RequestId>();
   readonly keys: string[] = [];
   /** What it has asked leave for and got no answer to. */
   wish: string | null = null;
+  /** What it was not let do, or not yet. */
+  action: Action | null = null;
   spawned = 0;
   /** How many more stretches of work it wants before it reports. */
   appetite: number;

@@ -33,6 +33,21 @@ export const FAULTS = [
 export const FAULTS_OF_FILES = ['no_worktree', 'work_not_taken', 'escape'] as const;
 export type Fault = (typeof FAULTS)[number] | (typeof FAULTS_OF_FILES)[number];
 
+/** Those that keep a word from being recorded at once. */
+export const FAULTS_THAT_HOLD_UP: readonly Fault[] = [
+  'crash_before_commit',
+  'crash_after_commit',
+  'crash_any_time',
+  'stall',
+  'store_error',
+  'store_gone',
+  'store_hangs',
+  'disk_full',
+  'slow_commit',
+  'read_error',
+  'delayed_reports',
+];
+
 /** What agents and people do beyond plain work; also switched on and off by the seed. */
 export const HABITS = [
   'spawn',
@@ -74,7 +89,21 @@ export const HABITS_OF_STEERING = [
   'stop_part',
   'pause_busy',
 ] as const;
-export type Habit = (typeof HABITS)[number] | (typeof HABITS_OF_STEERING)[number] | 'conflicts';
+/** Drawn apart once more: what is decided above the workers. */
+export const HABITS_OF_COMMAND = [
+  'swap',
+  'take_over',
+  'goals',
+  'permits',
+  'new_rules',
+  'nonsense',
+  'doors',
+] as const;
+export type Habit =
+  | (typeof HABITS)[number]
+  | (typeof HABITS_OF_STEERING)[number]
+  | (typeof HABITS_OF_COMMAND)[number]
+  | 'conflicts';
 
 /** Whether an agent's history, when it is resumed, tells what it was given. */
 export type History = 'tells' | 'cannot_say' | 'starts_anew';
@@ -116,6 +145,8 @@ export function expand(seed: number): SimOptions {
   const hosts = shared && chance.hit(0.8) ? 2 : 1;
   const steering = new Chance(seed, 5);
   const steeringRate = steering.pick([0, 0.6, 0.95]) ?? 0;
+  const command = new Chance(seed, 11);
+  const commandRate = command.pick([0, 0, 0.6, 0.95]) ?? 0;
   return {
     seed,
     hosts,
@@ -128,6 +159,7 @@ export function expand(seed: number): SimOptions {
       ...HABITS.filter(() => chance.hit(habitRate)),
       ...(files && apart.hit(habitRate) ? (['conflicts'] as const) : []),
       ...HABITS_OF_STEERING.filter(() => steering.hit(steeringRate)),
+      ...HABITS_OF_COMMAND.filter(() => command.hit(commandRate)),
     ]),
     wildness: chance.pick([0.3, 1, 1, 2.5]) ?? 1,
     plans: chance.hit(0.2) ? 2 : 1,
@@ -141,6 +173,7 @@ export function expand(seed: number): SimOptions {
     settings: {
       ...settings(chance),
       ...(steering.hit(steeringRate / 2) ? { orphans: 'hand_up' as const } : {}),
+      ...(command.hit(commandRate / 6) ? { orchestrator: 'policy' as const } : {}),
     },
     files,
     reaps: hosts > 1 || new Chance(seed, 4).hit(0.3),

@@ -12,6 +12,9 @@ import type { Life } from './life.ts';
 import type { Habit } from './options.ts';
 import { makePlan } from './plans.ts';
 import { Seats, asCaller } from './seats.ts';
+import { COMMANDS } from './command.ts';
+import { DOORS, lookInto } from './doors.ts';
+import { GOALS } from './goals.ts';
 import { MORE_DEEDS, answerByTwo } from './steering.ts';
 import type { World } from './world.ts';
 
@@ -38,12 +41,14 @@ type Deed =
   | 'deploy'
   | 'addTask';
 
+const DEEDS = { ...MORE_DEEDS, ...COMMANDS, ...GOALS, ...DOORS };
 /** What people say where only a choice is an answer. */
 const WORDS: Readonly<Record<string, string>> = {
   idle: 'mark complete',
   failure: 'cancel',
   escape: 'seen',
   budget: 'stop',
+  plan: 'approve',
 };
 /** A look, and one that says nothing without more words. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(['details', 'retry with']);
@@ -64,7 +69,7 @@ export class People {
     const deed = this.#choose();
     const life = this.#world.anyLife();
     if (!life) return;
-    const more = MORE_DEEDS[deed];
+    const more = DEEDS[deed];
     await this.#try(life, deed, (person) =>
       more ? more.act(this.#world, person, life) : this.#do(deed as Deed, life, person),
     );
@@ -101,7 +106,7 @@ export class People {
       endChat: on('chat_leaves', 0.4),
       stopAll: on('emergency_stop', 0.15),
       ...Object.fromEntries(
-        Object.entries(MORE_DEEDS).map(([name, { habit, weight }]) => [name, on(habit, weight)]),
+        Object.entries(DEEDS).map(([name, { habit, weight }]) => [name, on(habit, weight)]),
       ),
     });
   }
@@ -272,7 +277,7 @@ export class People {
 
   async #answerOne(person: Orchestrator): Promise<void> {
     const { chance } = this.#world;
-    const request = chance.pick(await person.inbox());
+    const request = chance.pick(await lookInto(this.#world, person));
     if (!request || request.kind === 'review') return;
     const options = request.options.filter((option) => !NO_ANSWERS.has(option));
     await this.#answer(person, request.id, chance.pick(options) ?? 'yes');
@@ -305,11 +310,12 @@ export class People {
       for (const item of items) await this.#try(life, what, (person) => make(person, item));
     };
     const sessions = [...rows.session.values()].filter(
-      (session) => session.kind !== 'worker' && session.state === 'open',
+      (session) => session.task === null && session.state === 'open',
     );
     await each(sessions, 'attach', (_person, session) =>
       this.#seats.attach(life, this.#seats.seat(session.id)),
     );
+    await this.#try(life, 'look', (person) => lookInto(world, person));
     const plans = [...rows.plan.values()];
     await each(
       plans.filter((plan) => plan.state === 'draft'),
@@ -332,9 +338,7 @@ export class People {
     const open = [...rows.request.values()].filter(
       (request) => request.state === 'open' && request.kind !== 'review',
     );
-    const mine = open.filter(
-      (request) => request.with === null || rows.session.get(request.with)?.kind !== 'worker',
-    );
+    const mine = open.filter((request) => request.with === null || !rows.session.get(request.with)?.task);
     const twice = (request: Request): boolean =>
       world.has('answer_again') && ['question', 'approval'].includes(request.kind);
     await each(mine, 'answer', (person, request) =>

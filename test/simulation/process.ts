@@ -1,9 +1,11 @@
-import type { Agent, AskedApproval, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
-import type { Orchestrator } from '@reveille/protocol';
+import type { Agent, AskedApproval, ExecutorEvent, Permit, Seen, StartSpec, TurnInput } from '@reveille/core';
+import type { Action, Caller, Orchestrator } from '@reveille/protocol';
+import { historyOf } from './audit-swaps.ts';
 import { auditDependencies } from './audit-tasks.ts';
 import type { Life } from './life.ts';
 import type { Mind } from './mind.ts';
 import { ConnectionLost } from './connection-lost.ts';
+import { sayLate } from './late-word.ts';
 import { script } from './script.ts';
 import type { World } from './world.ts';
 
@@ -39,6 +41,8 @@ export class Process implements Agent {
   #lastTold = 0;
   #stopping: Promise<void> | null = null;
   #steered: (() => void)[] = [];
+  /** It took the run over from another agent and has not been told yet what it is to do. */
+  #isNew: boolean;
 
   constructor(life: Life, spec: StartSpec) {
     this.world = life.world;
@@ -55,26 +59,12 @@ export class Process implements Agent {
     this.startedAt = this.world.timeline.now;
     this.size = life.host.machine?.size() ?? 0;
     this.#checkStart();
+    this.#isNew = this.world.auditor.swaps.started(spec);
     life.host.processes.set(this.identity, this);
     life.host.machine?.checkStart(this);
-    const resume = this.mind.history === 'starts_anew' ? null : `history of ${spec.session}`;
+    const resume = this.mind.history === 'starts_anew' ? null : historyOf(spec);
     this.tell({ type: 'started', identity: this.identity, resume });
-    if (spec.epoch > 1 && this.world.strikes('late_reports', 0.3)) this.#lateWord();
-  }
-
-  /** A report of the run's last epoch was still on its way, and arrives now: it must be refused. */
-  #lateWord(): void {
-    const { world, spec } = this;
-    const caller = { kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch - 1 } as const;
-    world.timeline.after(world.chance.int(0, 300), () => {
-      const life = world.anyLife();
-      if (!life) return;
-      const say = () => life.engine.as(caller).reportCompletion({ status: 'failed', output: 'late' });
-      world.invoke(life, `a late report of ${spec.run}, epoch ${caller.epoch}`, say).then(
-        () => world.fail('one agent', `a report of epoch ${caller.epoch} was heard, ${spec.run} is past it`),
-        (error: unknown) => world.say(life, `the late report is refused: ${String(error)}`),
-      );
-    });
+    if (spec.epoch > 1 && this.world.strikes('late_reports', 0.3)) sayLate(this.world, spec);
   }
 
   /** One live agent of a task on a host; another host's may only live on while that host cannot be reached. */
@@ -121,6 +111,12 @@ export class Process implements Agent {
       () => `turn ${input.turn} of ${this.identity} began while turn ${this.turnOpen} is open`,
     );
     world.checkHandOver(input, `${this.spec.run}/${input.turn}`);
+    world.check(
+      !this.#isNew || input.given.includes(this.spec.run),
+      'swaps',
+      () => `${this.identity} took ${this.spec.run} over, and its first turn does not tell it the task`,
+    );
+    this.#isNew = false;
     world.say(
       this.born,
       `turn ${input.turn} for ${this.identity}: ${input.given.join(' ') || 'nothing given'}`,
@@ -340,7 +336,41 @@ export class Process implements Agent {
    * Asks for leave through its executor, which speaks to the engine that started it and to no other, and does nothing until
    * it is answered or has no more patience.
    */
-  async standStill(asked: AskedApproval, patienceMs: number | null): Promise<string> {
+  standStill(asked: AskedApproval, patienceMs: number | null): Promise<string> {
+    return this.#still(
+      `asks for leave (${asked.key})`,
+      (caller, abort) => {
+        this.#noteGivenUp(abort, asked.key);
+        if (patienceMs !== null) this.world.timeline.after(patienceMs, () => abort.abort());
+        return this.born.engine.approve(caller, asked, abort.signal);
+      },
+      () => {},
+    );
+  }
+
+  /** Wants to do something, and does it if it may. If nobody answers in time the answer comes by mail. */
+  permit(action: Action, patienceMs: number | null): Promise<Permit> {
+    const since = this.world.timeline.now;
+    return this.#still(
+      `wants to ${action.digest}`,
+      (caller, abort) => {
+        this.#noteGivenUp(abort, `permit:${this.spec.run}:${action.digest}`);
+        return this.born.engine.permits.permit(caller, action, { signal: abort.signal, patienceMs });
+      },
+      (permit) => this.world.permits.told(this, action, since, permit),
+    );
+  }
+
+  #noteGivenUp({ signal }: AbortController, key: string): void {
+    const note = (): void => void this.world.gaveUp.add(`${this.spec.task.id}/${key}`);
+    signal.addEventListener('abort', note, { once: true });
+  }
+
+  async #still<T>(
+    what: string,
+    ask: (caller: Extract<Caller, { kind: 'worker' }>, abort: AbortController) => Promise<T>,
+    verify: (answer: T) => void,
+  ): Promise<T> {
     const { world, spec, born } = this;
     const stretch = this.#stretch;
     const abort = new AbortController();
@@ -350,10 +380,8 @@ export class Process implements Agent {
     if (!this.alive) await new Promise(() => {});
     this.#aborts.add(abort);
     this.#wait(1);
-    if (patienceMs !== null) world.timeline.after(patienceMs, () => abort.abort());
     try {
-      const ask = (): Promise<string> => born.engine.approve(caller, asked, abort.signal);
-      const answered = world.invoke(born, `${this.identity} asks for leave (${asked.key})`, ask);
+      const answered = world.invoke(born, `${this.identity} ${what}`, () => ask(caller, abort), verify);
       const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
       return await this.#arrive(Promise.race([answered, broken]), stretch);
     } finally {
@@ -363,14 +391,10 @@ export class Process implements Agent {
   }
 
   async #arrive<T>(answer: Promise<T>, stretch: number): Promise<T> {
-    const settled = await answer.then(
-      (value) => () => value,
-      (error: unknown) => () => {
-        throw error;
-      },
-    );
+    const [settled] = await Promise.allSettled([answer]);
     await this.world.timeline.sleep(this.world.chance.int(0, 4));
     if (!this.alive || this.#stretch !== stretch) await new Promise(() => {});
-    return settled();
+    if (settled.status === 'rejected') throw settled.reason;
+    return settled.value;
   }
 }

@@ -3,6 +3,7 @@ import { ReveilleError, type ErrorClass, type ErrorCode } from '@reveille/protoc
 import { sawReport } from './acknowledged.ts';
 import { answer, waitFor, work } from './doing.ts';
 import { ConnectionLost } from './connection-lost.ts';
+import { isOrchestrator, orchestrate } from './orchestrating.ts';
 import type { Process } from './process.ts';
 
 /** What an agent may be told no with. Anything else is a defect. */
@@ -67,6 +68,7 @@ async function cope(agent: Process, error: unknown, mistakes: number): Promise<b
 
 async function live(agent: Process, input: TurnInput): Promise<void> {
   const { world, mind } = agent;
+  if (isOrchestrator(agent)) return orchestrate(agent, input, report);
   for (;;) {
     await agent.work(world.chance.skewed(0, world.options.workMs));
     if (world.quiet) return wrapUp(agent);

@@ -3,6 +3,7 @@ import { checkTaken, sawSpawned } from './acknowledged.ts';
 import { attempt } from './attempt.ts';
 import type { Life } from './life.ts';
 import { Memory } from './mind.ts';
+import { wordsFor } from './wishes.ts';
 import type { World } from './world.ts';
 
 /** Somebody at a session that is no worker: a chat, or the terminal a person owns plans with. */
@@ -22,12 +23,20 @@ export function asCaller(world: World, life: Life, caller: Caller): Orchestrator
   return new Proxy(engine, {
     get: (target, name: keyof Orchestrator) => {
       const method = target[name] as (...args: unknown[]) => Promise<unknown>;
-      return (...args: unknown[]) =>
-        world.invoke(life, `${who}: ${name} ${typeof args[0] === 'string' ? args[0] : ''}`, () =>
+      return (...args: unknown[]) => {
+        noteStart(world, name, String(args[0]));
+        return world.invoke(life, `${who}: ${name} ${typeof args[0] === 'string' ? args[0] : ''}`, () =>
           method.apply(target, args),
         );
+      };
     },
   });
+}
+
+/** Whoever comes by here is a person or a person's client, and may start what nobody has approved. */
+function noteStart(world: World, name: keyof Orchestrator, id: string): void {
+  if (!['startPlan', 'retryTask', 'addPlanTask'].includes(name)) return;
+  world.startedByPerson.add(world.auditor.ledger.rows.task.get(id)?.plan ?? id);
 }
 
 /** Who sits where, connected to which engine. */
@@ -143,7 +152,8 @@ export class Seats {
     const world = this.#world;
     const asked = kind === 'question' || kind === 'approval_request';
     if (!request || !asked || !world.has('seats_answer') || world.chance.hit(0.3)) return;
-    const answer = `answer ${world.nextPid()} of ${session}`;
+    const row = world.auditor.ledger.rows.request.get(request);
+    const answer = wordsFor(world, row, `answer ${world.nextPid()} of ${session}`);
     const act = async (life: Life): Promise<void> => {
       await asCaller(world, life, { kind: 'session', session }).answer({ request, answer });
       world.acknowledged(request, answer);

@@ -1,6 +1,7 @@
 import { ReveilleError, type Orchestrator, type Request } from '@reveille/protocol';
 import type { Life } from './life.ts';
 import type { Habit } from './options.ts';
+import { wordsFor } from './wishes.ts';
 import type { World } from './world.ts';
 
 /** Something a person does if the seed has the habit. More of them go here. */
@@ -59,7 +60,7 @@ async function answerTwice(world: World, person: Orchestrator): Promise<void> {
 
 export async function answerByTwo(world: World, person: Orchestrator, request: Request): Promise<void> {
   const answer = async (): Promise<void> => {
-    const words = `answer ${world.nextPid()}`;
+    const words = wordsFor(world, request, `answer ${world.nextPid()}`);
     await person.answer({ request: request.id, answer: words });
     world.acknowledged(request.id, words);
   };

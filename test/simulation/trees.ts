@@ -1,5 +1,5 @@
 import type { Findings, Left, OpenSpec, Workspace, Workspaces } from '@reveille/core';
-import { ReveilleError, type Run, type Task } from '@reveille/protocol';
+import { ReveilleError, type FileChange, type Run, type Task } from '@reveille/protocol';
 import type { Life } from './life.ts';
 import type { World } from './world.ts';
 
@@ -10,6 +10,8 @@ interface Tree {
   /** Somebody worked in it: one that was opened as its run ended holds nothing that could be lost. */
   touched: boolean;
 }
+
+const NO_DIFF = { start: '', files: [], patch: '', truncated: false };
 
 /**
  * The checkouts of all hosts, as git keeps them: they outlive every engine. A commit is a set of edits. What the engine
@@ -30,6 +32,13 @@ export class Trees {
     if (!tree) return;
     tree.content.add(`e${this.#world.nextPid()}`);
     tree.touched = true;
+  }
+
+  #changedSince(task: Task, commit: string): FileChange[] {
+    const then = this.#commits.get(commit);
+    return [...(this.#trees.get(task.id)?.content ?? [])]
+      .filter((edit) => !then?.has(edit))
+      .map((path) => ({ path, insertions: 1, deletions: 0 }));
   }
 
   /** Every end of a run that had a checkout says what was left there. */
@@ -70,11 +79,11 @@ export class Trees {
     return {
       open: (spec) => soon(() => this.#open(spec)),
       checkpoint: (task) => soon(() => this.#commit(task)),
-      changedSince: unused,
+      changedSince: (task, commit) => soon(() => this.#changedSince(task, commit)),
       look: (task, run) => soon(() => this.#look(task, run)),
       collect: (task, run) => soon(() => this.#collect(task, run)),
       leave: () => soon(() => undefined),
-      diff: unused,
+      diff: (task) => soon(() => ({ ...NO_DIFF, worktree: `/trees/${task.id}`, branch: task.name })),
       pull: unused,
       discard: unused,
       snapshots: unused,

@@ -24,12 +24,15 @@ export class Watch {
     const stuck = new Map<string, string>();
     if (world.hosts.every((host) => host.up && !host.up.stalled)) {
       for (const message of rows.message.values()) {
-        if (message.state === 'queued' && this.#couldBeTaken(message))
+        if (message.state === 'queued' && !message.quiet && this.#couldBeTaken(message))
           stuck.set(
             message.id,
             `message ${message.id} (${message.kind}) waits for ${message.to}, which rests`,
           );
       }
+      for (const { id, state, swap, paused, retryAt } of rows.run.values())
+        if (state === 'open' && swap && !paused && retryAt === null)
+          stuck.set(id, `${id} is to be gone on with by another agent`);
       // Behind one that waits for room, others may not even have been claimed.
       if (this.#freeSlots() && ![...rows.task.values()].some(waitsForRoom)) {
         for (const task of rows.task.values())

@@ -17,7 +17,10 @@ import { within } from './ledger.ts';
 import { Host } from './host.ts';
 import type { Life } from './life.ts';
 import { Mind, readDelivery, readText, type Memory } from './mind.ts';
-import { type Fault, type Habit, type SimOptions } from './options.ts';
+import { FAULTS_THAT_HOLD_UP, type Fault, type Habit, type SimOptions } from './options.ts';
+import { OrchestratorAudit } from './audit-orchestrator.ts';
+import { PermitAudit } from './audit-permits.ts';
+import { Rules } from './rules.ts';
 import { Timeline } from './timeline.ts';
 import { Trees } from './trees.ts';
 
@@ -26,20 +29,6 @@ export interface Failure {
   readonly message: string;
   readonly at: number;
 }
-
-const HOLD_UP: readonly Fault[] = [
-  'crash_before_commit',
-  'crash_after_commit',
-  'crash_any_time',
-  'stall',
-  'store_error',
-  'store_gone',
-  'store_hangs',
-  'disk_full',
-  'slow_commit',
-  'read_error',
-  'delayed_reports',
-];
 
 interface PendingCall {
   readonly label: string;
@@ -54,6 +43,13 @@ export class World {
   readonly timeline: Timeline;
   readonly auditor: Auditor;
   readonly trees: Trees;
+  readonly rules: Rules;
+  readonly permits = new PermitAudit(this);
+  readonly orchestrators: OrchestratorAudit;
+  /** Plans that a person wanted started. */
+  readonly startedByPerson = new Set<string>();
+  /** What an agent stood still for and does not any more, by task and key. */
+  readonly gaveUp = new Set<string>();
   readonly memory: MemoryBackend['memory'];
   readonly hosts: Host[];
   readonly minds = new Map<string, Mind>();
@@ -91,10 +87,13 @@ export class World {
       fail: (invariant, message) => this.fail(invariant, message),
       mono: clock.mono,
       starting: () => this.hosts.some((host) => host.life?.starting ?? true),
+      gaveUp: ({ task, key }) => this.gaveUp.has(`${task}/${key}`),
       unreserved: (run) => this.#unreserved(run),
       calm: () => this.isCalm() && !this.struck.has('wall_jump') && !this.struck.has('laptop_sleeps'),
     });
+    this.orchestrators = new OrchestratorAudit(this.auditor, this.startedByPerson);
     this.trees = new Trees(this);
+    this.rules = new Rules(this);
     this.hosts = Array.from({ length: options.hosts }, (_, i) => new Host(this, `h${i + 1}`));
   }
 
@@ -151,7 +150,10 @@ export class World {
   }
 
   onDurable(change: Change, outcome: Outcome, life: Life): void {
-    const { facts } = this.auditor.durable(change, outcome, life.host.name);
+    const durable = this.auditor.durable(change, outcome, life.host.name);
+    const { facts } = durable;
+    this.permits.look(durable);
+    this.orchestrators.look(durable);
     for (const task of change.drops) this.say(life, `  drops the lease of ${task}`);
     for (const { task, rank, delayMs } of change.offers)
       this.say(life, `  offers ${task} (rank ${rank}, in ${delayMs} ms)`);
@@ -295,6 +297,7 @@ export class World {
     if (message.kind === 'end' && message.task) mind.children.delete(message.task);
     if (message.request && (message.kind === 'question' || message.kind === 'approval_request'))
       mind.toAnswer.add(message.request);
+    if (message.request) mind.toDecide.add(message.request);
   }
 
   /** An agent uses something, and its executor says so. Nobody knows the price of some of it. */
@@ -316,14 +319,15 @@ export class World {
 
   /** Nothing has struck that could keep a word from being recorded at once. */
   isCalm(): boolean {
-    return HOLD_UP.every((fault) => !this.struck.has(fault));
+    return FAULTS_THAT_HOLD_UP.every((fault) => !this.struck.has(fault));
   }
 
   /** Whoever answered was told that it counts: then it does, and no other. */
   acknowledged(request: RequestId, answer: string): void {
     const row = this.auditor.ledger.rows.request.get(request);
     this.check(
-      row?.state === 'answered' && row.answer?.text === answer,
+      // What is said about a plan is put in words for whoever made it.
+      row?.state === 'answered' && (row.kind === 'plan' || row.answer?.text === answer),
       'durable',
       () =>
         `the answer "${answer}" to ${request} was acknowledged; on disk it is ${row?.state} ${row?.answer?.text}`,

@@ -102,15 +102,17 @@ export async function raise(
   openBudget(tx, node, parent, limits);
   const opened = await tx.need('budget', node);
   const used = { ...opened.used };
-  for (const each of tasks) await putBelow(tx, each, { parent, node, used });
-  await setLimits(tx, context, { ...opened, used }, limits);
+  const reserved = { ...opened.reserved };
+  for (const each of tasks) await putBelow(tx, each, { parent, node, used, reserved });
+  await setLimits(tx, context, { ...opened, used, reserved }, limits);
 }
 
 interface Below {
   readonly parent: string | null;
   readonly node: string;
-  /** What was used before anybody counted. */
+  /** What was used before anybody counted, and what is set aside. */
   readonly used: Amounts;
+  readonly reserved: Budget['reserved'];
 }
 
 /** Where a new node belongs: below what limits its tasks from outside. */
@@ -122,21 +124,26 @@ async function above(tx: Tx, task: Task): Promise<string | null> {
 /** What is below it, and was below what is above it, comes out of the new node from now on. */
 async function putBelow(tx: Tx, task: Task, below: Below): Promise<void> {
   const { parent, node, used } = below;
-  for (const id of new Set([task.run, task.lastRun].filter((each) => each !== null))) {
-    const run = await tx.need('run', id);
-    used.tokens += run.used.tokens;
-    used.usd += run.used.usd;
-    used.turns += run.turns;
-  }
-  if (task.budget === parent) tx.put('task', { ...task, budget: node });
-  else if (task.budget !== node && task.budget !== null) await hang(tx, task.budget, parent, node);
+  if (task.budget === parent) {
+    for (const id of new Set([task.run, task.lastRun].filter((each) => each !== null))) {
+      const run = await tx.need('run', id);
+      used.tokens += run.used.tokens;
+      used.usd += run.used.usd;
+      used.turns += run.turns;
+    }
+    tx.put('task', { ...task, budget: node });
+  } else if (task.budget !== node && task.budget !== null) await hang(tx, task.budget, below);
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [task.session, 1] }))
     await putBelow(tx, child, below);
 }
 
-async function hang(tx: Tx, id: string, parent: string | null, node: string): Promise<void> {
+/** A budget of its own comes below the new one, and what it has counted comes with it. */
+async function hang(tx: Tx, id: string, { parent, node, used, reserved }: Below): Promise<void> {
   const budget = await tx.need('budget', id);
-  if (budget.parent === parent && id !== node) tx.put('budget', { ...budget, parent: node });
+  if (budget.parent !== parent || id === node) return;
+  for (const key of ['tokens', 'usd', 'turns', 'spawns'] as const) used[key] += budget.used[key];
+  Object.assign(reserved, budget.reserved);
+  tx.put('budget', { ...budget, parent: node });
 }
 
 /** Whoever spends cannot allow itself more: a person can, and whoever the work was made by, out of its own. */

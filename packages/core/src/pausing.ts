@@ -6,7 +6,7 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import type { Context } from './context.ts';
+import { newId, type Context } from './context.ts';
 import { enqueue } from './mailbox.ts';
 import type { Workspaces } from './ports/workspaces.ts';
 import { moveTask } from './task-table.ts';
@@ -42,7 +42,8 @@ export async function resume(
   tx.put('run', { ...rest, paused: false });
   await enqueue(tx, context, {
     to: task.session,
-    key: `resume:${run.id}:${run.turns}`,
+    // That somebody was there is told whatever has been told before; it is paused only once.
+    key: `resume:${run.id}:${takenOver ? newId(context, 'msg') : run.turns}`,
     kind: 'resume',
     from: { kind: 'harness' },
     task: task.id,

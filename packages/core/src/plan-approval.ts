@@ -4,10 +4,11 @@ import {
   optionsOf,
   type Caller,
   type Plan,
+  type PlanId,
   type Sender,
   type Task,
 } from '@reveille/protocol';
-import { sessionOf } from './authority.ts';
+import { checkOwnsPlan, sessionOf } from './authority.ts';
 import type { Context } from './context.ts';
 import { isOrchestrator } from './orchestrator-session.ts';
 import { planTasks, startPlan } from './plans.ts';
@@ -48,14 +49,22 @@ export async function startOrAsk(tx: Tx, context: Context, caller: Caller, plan:
   });
 }
 
-/** Starting the tasks one by one is no way around the question. */
-export async function checkApproved(tx: Tx, caller: Caller, task: Task): Promise<void> {
-  const plan = task.plan ? await tx.need('plan', task.plan) : null;
-  if (plan?.state !== 'draft' || !(await mustAsk(tx, caller))) return;
+/** Starting the tasks one by one is no way around the question, nor is trying again what was not agreed to. */
+export async function checkApproved(tx: Tx, caller: Caller, id: PlanId | null): Promise<void> {
+  const plan = id ? await tx.need('plan', id) : null;
+  const never = plan?.state === 'draft' || (plan?.state === 'cancelled' && !plan.started);
+  if (!plan || !never || !(await mustAsk(tx, caller))) return;
+  const how = plan.why === WAITS ? WAITS : `is ${plan.state === 'draft' ? 'a draft' : 'given up'}`;
   throw new ReveilleError(
     'not_allowed',
-    `Plan ${plan.id} ${plan.why === WAITS ? WAITS : 'is a draft'}: its tasks start when a person has approved it.`,
+    `Plan ${plan.id} ${how}: its tasks start when a person has approved it.`,
   );
+}
+
+/** A draft may be changed by whoever owns it; what was given up as one is not begun by adding to it. */
+export async function checkMayAdd(tx: Tx, caller: Caller, plan: Plan): Promise<void> {
+  await checkOwnsPlan(tx, caller, plan);
+  if (plan.state !== 'draft') await checkApproved(tx, caller, plan.id);
 }
 
 /** Whoever starts a plan that waits for approval has approved it. */

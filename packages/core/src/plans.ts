@@ -22,7 +22,7 @@ import { INTEGRATOR } from './integrator.ts';
 import { checkDepth } from './limits.ts';
 import { offerTask } from './offers.ts';
 import { isOrchestrator, keepPlan } from './orchestrator-session.ts';
-import { policyOf } from './policy-chain.ts';
+import { policyOf, policyOfSession } from './policy-chain.ts';
 import { reviewOf } from './review-start.ts';
 import type { CheckedPlan } from './plan-rules.ts';
 import { cancelTree } from './settle.ts';
@@ -106,16 +106,12 @@ interface Place {
  */
 async function placeOf(tx: Tx, context: Context, owner: SessionId): Promise<Place> {
   const session = await tx.need('session', owner);
-  if (!session.task || isOrchestrator(session)) return orchestrated(tx, session);
+  if (!session.task) return { rootKind: 'orchestrator', depth: 1, budget: null };
+  const { budget } = await tx.need('task', session.task);
+  const policy = await policyOfSession(tx, context, session);
+  if (isOrchestrator(session)) return { rootKind: 'orchestrator', depth: 1, budget, policy };
   checkDepth(context.settings, session);
-  const { budget, policy } = await tx.need('task', session.task);
   return { rootKind: session.rootKind, depth: session.depth + 1, budget, policy };
-}
-
-async function orchestrated(tx: Tx, { task }: Session): Promise<Place> {
-  if (!task) return { rootKind: 'orchestrator', depth: 1, budget: null };
-  const { budget, policy } = await tx.need('task', task);
-  return { rootKind: 'orchestrator', depth: 1, budget, policy };
 }
 
 function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {
@@ -251,7 +247,7 @@ export async function startPlan(tx: Tx, plan: Plan): Promise<void> {
 
 /** The tasks are given: those of a plan saved in this very change are in no list yet. */
 async function startTasks(tx: Tx, plan: Plan, tasks: readonly Task[]): Promise<void> {
-  tx.put('plan', { ...plan, state: 'active', why: 'started', since: tx.now });
+  tx.put('plan', { ...plan, state: 'active', why: 'started', since: tx.now, started: true });
   for (const task of tasks) {
     // One that was started by hand and sent back by its review is ready already.
     if (task.state === 'ready') offerTask(tx, task);

@@ -16,16 +16,36 @@ export function policyOf(
 }
 
 /** With what is said now: a later word can take away, and gives nothing to a task that there is already. */
-export function policyNow({ agents }: Pick<Context, 'agents'>, task: Task): PolicyChain {
-  const layers = agents.policy?.(task.agent, task.repository) ?? [];
-  const now = layers.length > 0 ? [{ agent: task.agent, layers: [...layers] }] : [];
-  const chain = meet(task.policy ?? [], now);
-  return chain.length > 0 ? chain : [{ agent: task.agent, layers: [USUAL_LAYER] }];
+export const policyNow = (context: Pick<Context, 'agents'>, task: Task): PolicyChain =>
+  heldNow(context, task) ?? [{ agent: task.agent, layers: [USUAL_LAYER] }];
+
+/** Undefined: nobody has said anything. What is said now of one above it holds for it too. */
+function heldNow({ agents }: Pick<Context, 'agents'>, task: Task): PolicyChain | undefined {
+  const stored = task.policy ?? [];
+  const whose = [...stored.map(({ agent }) => agent), task.agent];
+  const now = whose.flatMap((agent) => {
+    const layers = agents.policy?.(agent, task.repository) ?? [];
+    return layers.length > 0 ? [{ agent, layers: [...layers] }] : [];
+  });
+  const chain = meet(stored, now);
+  return chain.length > 0 ? chain : undefined;
 }
 
-/** What holds for whatever a session makes. */
-export async function policyOfSession(tx: Tx, session: Session): Promise<PolicyChain | undefined> {
-  return session.task ? (await tx.need('task', session.task)).policy : undefined;
+/** What holds for whatever a session makes: all that holds for itself, as of now. */
+export async function policyOfSession(
+  tx: Tx,
+  context: Pick<Context, 'agents'>,
+  session: Session,
+): Promise<PolicyChain | undefined> {
+  return session.task ? heldNow(context, await tx.need('task', session.task)) : undefined;
+}
+
+/** Another agent is at work on a task: what is said of that one holds for all there is below it, too. */
+export async function holdBelow(tx: Tx, task: Task, own: PolicyChain): Promise<void> {
+  for (const child of await tx.list('task', { list: 'byOwner', equal: [task.session] })) {
+    tx.put('task', { ...child, policy: meet(own, child.policy ?? []) });
+    await holdBelow(tx, child, own);
+  }
 }
 
 /** Whether a session could do it without asking: only then can it allow it to another. */

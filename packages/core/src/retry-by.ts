@@ -1,8 +1,18 @@
-import { ReveilleError, type Caller, type SwapInput, type Task } from '@reveille/protocol';
+import {
+  ReveilleError,
+  formatAgentType,
+  type Caller,
+  type RunId,
+  type SwapInput,
+  type Task,
+} from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { checkDelegation, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
+import { checkApproved } from './plan-approval.ts';
 import { foundAgent, resolveAgent } from './plan-rules.ts';
+import { holdBelow, policyOf } from './policy-chain.ts';
+import { meet } from './policy.ts';
 import { retry } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 
@@ -29,6 +39,7 @@ export async function retryBy(
     readonly from?: string | null | undefined;
   },
 ): Promise<void> {
+  await checkApproved(tx, given.caller, task.plan);
   if (given.from !== undefined) return retryFrom(tx, context, task, { ...given, from: given.from });
   if (given.by.agent === undefined && given.by.model === undefined) return retry(tx, task);
   const next = await withAnother(tx, context, task, given);
@@ -63,11 +74,21 @@ export async function withAnother(
     throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
   const agent = name === undefined ? task.agent : foundAgent(resolveAgent(context, name, task.repository));
   await checkDelegation(tx, context, given.caller, [agent]);
+  if (!task.run && task.lastRun) await keepFromNext(tx, task, task.lastRun);
   // One that was named for its old backend says nothing to another.
   const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;
+  // It may do no more than the one before it, nor may those it has work for it.
+  const own = kept ? undefined : policyOf(context, agent, task.repository, undefined);
+  if (own) await holdBelow(tx, task, own);
   return {
     ...task,
     agent,
+    ...(own ? { policy: meet(task.policy ?? [], own) } : {}),
     model: model ?? (kept ? task.model : modelFor(context, agent, { repository: task.repository, model })),
   };
+}
+
+/** Nobody is at work on it: what its last agent had of its own is nothing for another, whatever it goes on with. */
+async function keepFromNext(tx: Tx, task: Task, last: RunId): Promise<void> {
+  tx.put('run', { ...(await tx.need('run', last)), swap: { from: formatAgentType(task.agent) } });
 }

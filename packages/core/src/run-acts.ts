@@ -112,14 +112,14 @@ function forget(tx: Tx, id: TaskId): Begun {
   return { kind: 'nothing' };
 }
 
-/** If a review asks for changes the same agent goes on where it reported; after a failure it begins anew. */
+/** If a review asks for changes the same agent goes on where it reported; after a failure, or as another, it begins anew. */
 function newRun(
   context: Context,
   task: Task,
   now: number,
   last: { readonly run: Run | null; readonly goesOn: boolean },
 ): Run {
-  const resume = last.goesOn ? (last.run?.resume ?? null) : null;
+  const resume = last.goesOn && !last.run?.swap ? (last.run?.resume ?? null) : null;
   return {
     id: newId(context, 'run'),
     task: task.id,
@@ -279,6 +279,9 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
     const error = escape(turn.findings);
     const ending = { status: 'failed', cause: 'executor', output: next.lastWords, error } as const;
     await settle(tx, context, task, next, ending);
+    // What could not be collected could not be looked at again; the person is told of what was seen before.
+    if (!tx.leftBy(task, run.id)?.findings.escapes.length)
+      await tellFindings(tx, context, task, next, { ...turn.findings, conflicts: [] });
     return;
   }
   await tellFindings(tx, context, task, next, turn.findings);

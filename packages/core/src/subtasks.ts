@@ -46,7 +46,7 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
     throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why, ...short } });
   }
   const warning = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
-  const above = await policyOfSession(tx, parent);
+  const above = await policyOfSession(tx, context, parent);
   const policy = policyOf(context, input.agent, parent.repository, above);
   const task = createChild(tx, context, { parent, input, budget, policy });
   tx.put('session', countSpawn(await tx.need('session', parentId), tx.now));

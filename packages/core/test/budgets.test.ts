@@ -145,6 +145,26 @@ describe('what may be set', () => {
     expect((await world.task('a')).end).toMatchObject({ cause: 'budget' });
   });
 
+  test('[LIM1.11] one that comes late has all that a budget below it has counted, of earlier attempts too', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: { budget: { tokens: 500, spawns: 5 } } });
+    for (const attempt of ['1', '2', '3']) {
+      await world.worker('a').uses(attempt, 20);
+      if (attempt === '1') await world.worker('a').spawns('child');
+      await world.worker('a').reports('no', { status: 'failed', giveUpChildren: true });
+      await world.person.retryTask(world.worker('a').task);
+      await quiet();
+    }
+    await world.worker('a').orch.reserve('next', { tokens: 30 });
+    await world.person.raiseBudget(plan.id, { tokens: 200 });
+    const [above, below] = [await node(world, plan.id), await node(world, world.worker('a').task)];
+    expect(above.used).toEqual(below.used);
+    expect(above.used).toMatchObject({ tokens: 60, turns: 5, spawns: 1 });
+    expect(above.reserved).toEqual(below.reserved);
+    await world.worker('a').reports();
+    expect((await node(world, plan.id)).reserved).toEqual({});
+  });
+
   test('[LIM1.11] whoever spends it cannot raise it', async () => {
     await using world = await start();
     const { plan } = await world.plan({ a: [] }, { budget: { tokens: 100 } });

@@ -159,6 +159,23 @@ describe('what a run leaves', () => {
 describe('what a look finds', () => {
   const escape: Findings = { escapes: ['README.md was changed'], conflicts: [] };
 
+  test('[CHK7][BND3] a person is told of it also if nothing can be collected any more', async () => {
+    const full = async (): Promise<never> => {
+      throw new Error('disk full');
+    };
+    await using world = await start({ workspaces: { look: async () => escape, collect: full } });
+    await world.plan({ a: [] });
+    await world.worker('a').ends();
+    await quiet();
+    expect(await world.task('a')).toMatchObject({
+      task: { state: 'failed' },
+      end: { error: { class: 'escape' } },
+    });
+    expect(await world.person.inbox()).toMatchObject([
+      { kind: 'escape', text: expect.stringContaining('README.md was changed') },
+    ]);
+  });
+
   test.for(['its turn', 'its report'] as const)(
     '[CHK7][BND3] a run that got out is stopped after %s, and a person is told',
     async (when) => {

@@ -256,6 +256,32 @@ describe('its plan', () => {
     expect(world.hasWorker(task)).toBe(false);
   });
 
+  test('[ORC1.15] that was not approved cannot be tried again, or added to, by whoever made it; one that was can', async () => {
+    const { world: opened, boss } = await goal();
+    await using world = opened;
+    const first = await boss.orch.savePlan(planOf({ a: [] }), { start: true });
+    await world.person.answer({ request: (await world.person.inbox())[0]!.id, answer: 'changes: less' });
+    const own = await boss.orch.savePlan(planOf({ b: [] }));
+    await boss.orch.cancelPlan(own.plan.id);
+    for (const { plan, tasks } of [first, own]) {
+      const { id } = tasks[0]!.task;
+      await refused(boss.orch.retryTask(id), 'not_allowed');
+      await refused(boss.orch.retryTask(id, { agent: 'coder' }), 'not_allowed');
+      await refused(boss.orch.addPlanTask(plan.id, { id: 'c', prompt: 'do c' }), 'not_allowed');
+    }
+    expect(world.working).not.toContain('a');
+    const second = await boss.orch.savePlan(planOf({ d: [], e: ['d'] }), { start: true });
+    await world.person.answer({ request: (await world.person.inbox())[0]!.id, answer: 'approve' });
+    await boss.orch.cancelPlan(second.plan.id);
+    await quiet();
+    await boss.orch.retryTask(second.tasks[0]!.task.id);
+    await quiet();
+    expect(world.working).toContain('d');
+    await world.person.retryTask(first.tasks[0]!.task.id);
+    await quiet();
+    expect(world.working).toContain('a');
+  });
+
   test('[ORC1.12] has tasks of depth 1 that may delegate once more; of those it may act on what is its own alone', async () => {
     const { world: opened, boss } = await resting({ a: [] });
     await using world = opened;

@@ -216,6 +216,47 @@ test('[INB2.17] a later setting takes away at once and gives nothing to a task t
   ]);
 });
 
+const DENIED = { allowed: false, why: expect.stringContaining('not allowed here') };
+const NONE: PolicyRule = { tool: 'command', verdict: 'deny' };
+
+test('[INB2.18] what is said now of one above holds for those below, and for whoever they are yet to make', async () => {
+  const of: Record<string, PolicyRule[]> = {};
+  await using world = await start({
+    settings: { depth: { orchestrator: 3, standalone: 3 } },
+    definitions: { policy: ({ name }) => [layer(of[name] ?? [])] },
+  });
+  await world.plan({ a: { agent: 'coder' } });
+  await world.worker('a').spawns('early', { agentType: 'tester' });
+  expect(await permit(world, 'early', push())).toEqual({ allowed: true });
+  of['coder'] = [NONE];
+  expect(await permit(world, 'early', push())).toMatchObject(DENIED);
+  await world.worker('a').spawns('late', { agentType: 'tester' });
+  await world
+    .worker('a')
+    .orch.savePlan({ name: 'p', tasks: [{ id: 'planned', prompt: 'planned' }] }, { start: true });
+  await quiet();
+  of['coder'] = [];
+  expect(await permit(world, 'early', push())).toEqual({ allowed: true });
+  // What held when it was made is not given back.
+  expect(await permit(world, 'late', push())).toMatchObject(DENIED);
+  expect(await permit(world, 'planned', push())).toMatchObject(DENIED);
+});
+
+test('[INB2.19] one that takes a task over may do no more than the one before it, and those below no more than it', async () => {
+  await using world = await start(saying([], { tester: [NONE] }));
+  await world.plan({ a: { agent: 'coder' }, b: { agent: 'tester' } });
+  const { task } = world.worker('a');
+  await world.worker('a').spawns('child', { agentType: 'coder' });
+  expect(await permit(world, 'child', push())).toEqual({ allowed: true });
+  await world.person.swapWorker(task, { agent: 'tester' });
+  await quiet();
+  expect(await permit(world, 'a', push())).toMatchObject(DENIED);
+  expect(await permit(world, 'child', push())).toMatchObject(DENIED);
+  await world.person.swapWorker(world.worker('b').task, { agent: 'coder' });
+  await quiet();
+  expect(await permit(world, 'b', push())).toMatchObject(DENIED);
+});
+
 test('[INB2.14] what cannot be seen is written out', async () => {
   await using world = await start(saying([ASKS]));
   await world.plan({ a: [] });

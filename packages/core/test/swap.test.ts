@@ -74,6 +74,25 @@ describe('another agent goes on', () => {
     expect(world.worker('a').last.text).toContain('You take this task over');
   });
 
+  test('[WRK1.14] one that was to go on where another agent reported begins anew, and is told the task', async () => {
+    await using world = await start({ settings: { concurrency: 1 } });
+    await world.plan({ a: { review: 'person' }, b: ['a'], c: [] });
+    const before = world.worker('a');
+    await before.reports('v1');
+    await world.worker('c').says('holds the slot');
+    await world.person.reviewTask({ task: before.task, verdict: 'changes', comment: 'add tests' });
+    await world.person.swapWorker(before.task, { agent: 'claude:coder' });
+    await world.worker('c').reports();
+    const after = world.worker('a');
+    expect(after.spec).toMatchObject({ agent: { backend: 'claude', name: 'coder' }, resume: null });
+    for (const part of [after.spec.task.prompt, 'add tests']) expect(after.last.text).toContain(part);
+    await after.reports('v2');
+    await world.person.reviewTask({ task: before.task, verdict: 'changes', comment: 'more tests' });
+    await quiet();
+    // The same one again has what it had.
+    expect(world.worker('a').spec.resume).toBe(`history of ${after.spec.run}`);
+  });
+
   test('[WRK1.13] not of what has ended, not to nobody, and not by itself', async () => {
     await using world = await start();
     await world.plan({ a: [], b: [] });

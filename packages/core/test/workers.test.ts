@@ -1,4 +1,7 @@
+import type { Task } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
+import { decide } from '../src/decide.ts';
+import { markTakenOver, pause, resume } from '../src/pausing.ts';
 import { quiet, refused, start } from './world.ts';
 
 describe('the states of a worker', () => {
@@ -75,6 +78,25 @@ describe('pause and resume', () => {
     await refused(a.orch.takeOver(a.task), 'not_allowed');
     await a.reports();
     await refused(world.person.takeOver(a.task), 'wrong_state');
+  });
+
+  test('[WKT6.92] who was taken over is told so even if it was paused again before it went on', async () => {
+    await using world = await start({ work: () => null });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.says('working');
+    await world.person.pauseWorker(a.task);
+    await quiet();
+    const { context } = world.engine;
+    await decide(context, async (tx) => {
+      const task = (): Promise<Task> => tx.need('task', a.task);
+      await resume(tx, context, await task(), null);
+      await pause(tx, await task());
+      await markTakenOver(tx, await task(), { by: 'person', commit: 'checkpoint of a' });
+    });
+    await world.person.resumeWorker(a.task);
+    await quiet();
+    expect(a.last.text).toContain('person worked in your worktree and changed "by-hand.ts"');
   });
 
   test('[WRK1] a message that was handed over and not seen before the pause is given again after it', async () => {

@@ -106,6 +106,8 @@ export const Plan = z.object({
   counts: z.record(z.string(), z.number()),
   /** Somebody wants it cancelled; it is when the last of its runs has stopped. */
   cancelling: z.string().nullable(),
+  /** It was started as a whole: whoever had to agree to it has. */
+  started: z.boolean().optional(),
   createdAt: z.number(),
 });
 export type Plan = z.infer<typeof Plan>;

@@ -131,7 +131,7 @@ export const Run = z.object({
   identity: z.string().nullable(),
   /** The backend that the agent with this identity was started on; absent: that of the task. */
   on: z.string().optional(),
-  /** Another agent is to go on with it, and whoever is at work stops. */
+  /** Another agent is to go on with it, and whoever is at work stops; if it has ended, with its task. */
   swap: z.object({ from: z.string() }).optional(),
   /** The agent’s own session, for resuming it. */
   resume: z.string().nullable(),

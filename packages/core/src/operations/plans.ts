@@ -16,7 +16,7 @@ import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
 import { checkPlan, foundAgent, resolveAgent, reviewerOf } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
-import { startOrAsk } from '../plan-approval.ts';
+import { checkMayAdd, startOrAsk } from '../plan-approval.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
 import type { Store } from '../ports/store.ts';
 import { personSession } from '../sessions.ts';
@@ -92,7 +92,7 @@ export function planOperations(
       await host.alive(caller);
       const added = await decide(context, async (tx) => {
         const plan = await tx.need('plan', id);
-        await checkOwnsPlan(tx, caller, plan);
+        await checkMayAdd(tx, caller, plan);
         await checkDelegation(tx, context, caller, reviewer ? [agent, reviewer] : [agent]);
         return addTask(tx, context, plan, { task, agent, reviewer });
       });

@@ -83,7 +83,7 @@ export function taskOperations(
 }
 
 async function deploy(tx: Tx, caller: Caller, task: Task): Promise<void> {
-  await checkApproved(tx, caller, task);
+  await checkApproved(tx, caller, task.plan);
   await deployTask(tx, task);
 }
 
