@@ -1,6 +1,7 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
-import { spotsOf, type Spot } from '../syntax/syntax.ts';
+import { spotsOf, type Spot, type TextSpot } from '../syntax/syntax.ts';
 import { isUse } from '../syntax/uses.ts';
+import { heldText } from '../text/contents.ts';
 import { explainHits, type Explained } from '../text/explain.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
@@ -67,12 +68,8 @@ function plainUses(path: string, text: string, name: string): Spot[] | null {
   return isPlain && used.length > 0 ? used : null;
 }
 
-const rolesIn = (path: string, text: string, spots: readonly Spot[]): Explained['role'][] =>
-  explainHits(
-    path,
-    text,
-    spots.map(({ line, column }) => ({ path, line, column })),
-  ).map(({ role }) => role);
+const rolesIn = (path: string, text: string, spots: readonly TextSpot[]): Explained['role'][] =>
+  explainHits(path, heldText(text), spots).map(({ role }) => role);
 
 /**
  * Whether the guess is all that a file defines of the name, seen without parsing: it is code, and every other place of the name

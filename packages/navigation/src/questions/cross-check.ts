@@ -3,7 +3,7 @@ import { extensionOf, isMade, languageOf, type Language } from '../languages.ts'
 import type { ServerSession } from '../lsp/session.ts';
 import type { Role } from '../syntax/syntax.ts';
 import { UNEXPLAINED, type Explained } from '../text/explain.ts';
-import type { TextHit } from '../text/trees.ts';
+import type { TextHit } from '../text/known-tree.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
 import { parsedRoles, plainLine } from './roles.ts';

@@ -2,7 +2,7 @@ import type { Definitions, FoundDefinition } from '@reveille/protocol';
 import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
 import { isUse } from '../syntax/uses.ts';
-import type { Look, TextHit } from '../text/trees.ts';
+import type { Look, TextHit } from '../text/known-tree.ts';
 import { anchorsIn } from './anchors.ts';
 import { describe, describeOutside } from './describe.ts';
 import { hitsOf, inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';

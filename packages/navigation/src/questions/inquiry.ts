@@ -7,7 +7,7 @@ import type { ServerPool } from '../pool/pool.ts';
 import type { Syntax } from '../syntax/syntax.ts';
 import { UNEXPLAINED, type Explained } from '../text/explain.ts';
 import type { Scout } from '../text/scout.ts';
-import type { Look, TextHit } from '../text/trees.ts';
+import type { Look, TextHit } from '../text/known-tree.ts';
 
 /** What questions are answered with. */
 export interface Means {
@@ -88,8 +88,7 @@ export class Inquiry {
     await this.#explaining;
     const fresh = hits.filter((hit) => !this.#explained.has(hit));
     if (fresh.length > 0) {
-      const spots = fresh.map(({ path, line, column }) => ({ path, line, column }));
-      this.#explaining = this.#means.scout.explain(this.place.root, spots).then((all) => {
+      this.#explaining = this.#means.scout.explain(this.place.root, fresh).then((all) => {
         for (const [i, hit] of fresh.entries()) this.#explained.set(hit, all[i] ?? UNEXPLAINED);
       });
       await this.#explaining;

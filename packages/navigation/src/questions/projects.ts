@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix';
 import { isMade } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
-import type { TextHit } from '../text/trees.ts';
+import type { TextHit } from '../text/known-tree.ts';
 import { hitsOf, type Inquiry } from './inquiry.ts';
 
 const MOST_PROJECTS = 100;

@@ -2,7 +2,7 @@ import { ReveilleError, type CodeLine, type Usages } from '@reveille/protocol';
 import { languageOf } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Spot } from '../syntax/syntax.ts';
-import type { Changes, Look, TextHit } from '../text/trees.ts';
+import type { Changes, Look, TextHit } from '../text/known-tree.ts';
 import { anchorsIn, guessedSpots, isAllDefined, type Anchors } from './anchors.ts';
 import { crossCheck, grouped, hitsToExplain } from './cross-check.ts';
 import { plainLine, rolesOf } from './roles.ts';

@@ -11,6 +11,11 @@ export interface Spot {
   readonly column: number;
 }
 
+/** A place with its offset in the text. */
+export interface TextSpot extends Spot {
+  readonly offset: number;
+}
+
 interface Known {
   readonly extension: string;
   readonly definitions: readonly SyntaxDefinition[] | null;
@@ -73,7 +78,9 @@ export class Syntax {
   /** The places where a name is used as one, not in comments or strings. */
   async names(path: string, text: string, name: string): Promise<readonly Spot[] | null> {
     return await this.#parse(path, text, (root) =>
-      spotsOf(text, name).filter((spot) => roleAt(root, spot) === 'code'),
+      spotsOf(text, name)
+        .filter((spot) => roleAt(root, spot) === 'code')
+        .map(({ line, column }) => ({ line, column })),
     );
   }
 
@@ -102,13 +109,24 @@ function offsetsOf(text: string, name: string): number[] {
 }
 
 /** Every place of a name in a text, as a word of its own. */
-export function spotsOf(text: string, name: string): Spot[] {
-  const spots: Spot[] = [];
-  const isPart = (character: string | undefined): boolean =>
-    character !== undefined && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(character);
-  for (const [i, line] of text.split('\n').entries())
-    for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + name.length))
-      if (!isPart(line[at - 1]) && !isPart(line[at + name.length]))
-        spots.push({ line: i + 1, column: at + 1 });
+export function spotsOf(text: string, name: string): TextSpot[] {
+  const spots: TextSpot[] = [];
+  let line = 1;
+  let lineStart = 0;
+  for (const offset of offsetsOf(text, name)) {
+    if (isPart(text, offset - 1) || isPart(text, offset + name.length)) continue;
+    for (
+      let end = text.indexOf('\n', lineStart);
+      end >= 0 && end < offset;
+      end = text.indexOf('\n', lineStart)
+    ) {
+      line += 1;
+      lineStart = end + 1;
+    }
+    spots.push({ line, column: offset - lineStart + 1, offset });
+  }
   return spots;
 }
+
+const isPart = (text: string, at: number): boolean =>
+  at >= 0 && at < text.length && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(text[at] ?? '');

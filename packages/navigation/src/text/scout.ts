@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { ReveilleError } from '@reveille/protocol';
-import type { Explained, HitSpot } from './explain.ts';
+import type { Explained } from './explain.ts';
+import type { Look, LookOptions, TextHit } from './known-tree.ts';
 import type { Request } from './scout-worker.ts';
-import type { Look, LookOptions } from './trees.ts';
 
 const PROGRAM = import.meta.url.endsWith('.ts')
   ? new URL('./scout-worker.ts', import.meta.url)
@@ -34,12 +34,8 @@ export class Scout implements AsyncDisposable {
     return (await this.#ask({ kind: 'same', root, other, endings })) as boolean;
   }
 
-  async explain(root: string, hits: readonly HitSpot[]): Promise<readonly Explained[]> {
+  async explain(root: string, hits: readonly TextHit[]): Promise<readonly Explained[]> {
     return (await this.#ask({ kind: 'explain', root, hits })) as Explained[];
-  }
-
-  forget(root: string): void {
-    if (this.#worker) void this.#ask({ kind: 'forget', root }).catch(() => undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
