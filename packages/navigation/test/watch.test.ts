@@ -50,7 +50,7 @@ function watched(files: Readonly<Record<string, string>>) {
 }
 
 describe('a tree that is watched', () => {
-  test('[NAV3.12] every kind of change is seen by the look after it', async () => {
+  test('[NAV3.21] every kind of change is seen by the look after it', async () => {
     using made = watched({ 'a.txt': 'word', 'sub/deep/b.txt': 'other', 'sub/c.txt': 'word word' });
     const at = (path: string): string => join(made.root, path);
     expect(await made.where('word')).toEqual(['a.txt:1:1', 'sub/c.txt:1:1', 'sub/c.txt:1:6']);
@@ -107,7 +107,7 @@ describe('a tree that is watched', () => {
     }
   });
 
-  test('[NAV3.12] what changed is told, and nothing that did not', async () => {
+  test('[NAV3.21] what changed is told, and nothing that did not', async () => {
     using made = watched({ 'a.txt': '1', 'sub/b.txt': '2' });
     await eventsNoted();
     const first = made.trees.look(made.root, { needle: null, since: null });
@@ -124,7 +124,7 @@ describe('a tree that is watched', () => {
     expect(third.version).toBe(second.version);
   });
 
-  test('[NAV3.12] a file that is written again at once, as long as it was, is seen to have changed', async () => {
+  test('[NAV3.21] a file that is written again at once, as long as it was, is seen to have changed', async () => {
     using made = watched({ 'a.txt': 'word 0' });
     for (let i = 0; i < 200; i++) {
       made.write('a.txt', `word ${i % 10}`);
@@ -132,7 +132,7 @@ describe('a tree that is watched', () => {
     }
   });
 
-  test('[NAV3.12] a file that is written under a name elsewhere is seen', async () => {
+  test('[NAV3.21] a file that is written under a name elsewhere is seen', async () => {
     using outside = watched({ 'b.txt': 'none' });
     using made = watched({ 'a.txt': 'none' });
     linkSync(join(outside.root, 'b.txt'), join(made.root, 'linked.txt'));
@@ -141,7 +141,7 @@ describe('a tree that is watched', () => {
     expect(await made.where('word')).toEqual(['linked.txt:1:3']);
   });
 
-  test('[NAV3.12] a folder that becomes a link leads nowhere, and one that is no link any more is looked into', async () => {
+  test('[NAV3.21] a folder that becomes a link leads nowhere, and one that is no link any more is looked into', async () => {
     using outside = watched({ 'deep/a.txt': 'word' });
     using made = watched({ 'deep/a.txt': 'word' });
     expect(await made.where('word')).toEqual(['deep/a.txt:1:1']);
@@ -154,7 +154,7 @@ describe('a tree that is watched', () => {
     expect(await made.where('word')).toEqual(['deep/b.txt:1:1']);
   });
 
-  test('[NAV3.12] a tree that is made anew under its name is looked at in full', async () => {
+  test('[NAV3.21] a tree that is made anew under its name is looked at in full', async () => {
     using made = watched({ 'sub/a.txt': 'word' });
     for (let i = 0; i < 3; i++) {
       expect(await made.where('word')).toEqual(['sub/a.txt:1:1']);
@@ -166,7 +166,7 @@ describe('a tree that is watched', () => {
     }
   });
 
-  test('[NAV3.12] more changes than the system keeps in line are seen too', async () => {
+  test('[NAV3.21] more changes than the system keeps in line are seen too', async () => {
     using made = watched({ 'a/x.txt': 'none', 'a/z.txt': 'none' });
     expect(await made.where('word')).toEqual([]);
     // Nothing is taken in while these are written: the line overflows.
@@ -178,7 +178,7 @@ describe('a tree that is watched', () => {
     expect(await made.where('word')).toEqual(['b/y.txt:1:1']);
   });
 
-  test('[NAV3.12] whatever is done in whatever order, it knows what a full look knows', async () => {
+  test('[NAV3.21] whatever is done in whatever order, it knows what a full look knows', async () => {
     using made = watched({ 'a/b/c.txt': 'word', 'd.txt': '' });
     const names = ['a', 'b', 'c.txt', 'd.txt', 'e'];
     let seed = 7;
@@ -209,7 +209,7 @@ describe('a tree that is watched', () => {
   });
 });
 
-test('[NAV3.13] texts are held up to a bound, those that were used longest ago go first', () => {
+test('[NAV3.22] texts are held up to a bound, those that were used longest ago go first', () => {
   const contents = new Contents(1_000);
   const text = (letter: string): Buffer => Buffer.from(letter.repeat(300));
   for (const letter of ['a', 'b', 'c']) contents.keep(letter, text(letter));
@@ -224,7 +224,7 @@ test('[NAV3.13] texts are held up to a bound, those that were used longest ago g
   expect(contents.get('c')).toBeNull();
 });
 
-test('[NAV3.13] a tree that is larger than the bound is searched all the same', () => {
+test('[NAV3.22] a tree that is larger than the bound is searched all the same', () => {
   using made = watched(
     Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${i}.ts`, `word // ${'x'.repeat(100)}`])),
   );
