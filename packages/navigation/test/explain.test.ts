@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { guessedSpots, isAllDefined } from '../src/questions/anchors.ts';
-import { Syntax, spotsOf } from '../src/syntax/syntax.ts';
+import { Syntax } from '../src/syntax/syntax.ts';
+import { spotsOf } from '../src/text/spots.ts';
 import { heldText } from '../src/text/contents.ts';
 import { explainHits } from '../src/text/explain.ts';
 
@@ -58,12 +59,20 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
     'value default of ../b/c',
     'value * of e',
   ]);
+  // What is called, made or extended is not bound anew.
+  expect(groups(`${imported}new A(); A(); class C extends A {}; a instanceof A; A.x`)).toEqual([
+    'value A of a',
+  ]);
   expect(groups('A.x; f(A.x)')).toEqual(['value A in a.ts', 'value A in a.ts']);
   const bound = [
     '(A) => A.x',
     'let A = 1; A.x',
     'f({ A }); A.x',
     'A; A.x',
+    'function A() {} A.x',
+    'function* A() {} A.x',
+    'f(A, 1); A.x',
+    'const { a: A } = b; A.x',
     'try {} catch (A) { A.x }',
     "import { A as C } from 'd'; A.x",
   ];

@@ -36,7 +36,7 @@ const PATH_BEFORE = /\b(?:from|import|require\s*\(|import\s*\()\s*$/;
 
 /**
  * `Head.name` means the same throughout a file in which `Head` is bound by an import or not at all. That is so if it stands
- * nowhere else but before a dot: whatever binds a name anew (a variable, a parameter, a function) does not go on with one.
+ * nowhere else but where no name is bound anew, as a variable, a parameter or a function is.
  * What is imported by a relative path is the same for all files that lead to it.
  */
 function groupOf(
@@ -65,7 +65,7 @@ function meaningOf(text: string, head: string): Meaning {
   let bound: Meaning = 'free';
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + head.length)) {
     if (isPart(text[at - 1]) || isPart(text[at + head.length])) continue;
-    if (text[at + head.length] === '.' && text[at + head.length + 1] !== '.') continue;
+    if (isBound(text, at, head)) continue;
     const imported: Meaning | null = bound === 'free' ? importAt(text, at, head) : null;
     if (!imported) return 'unclear';
     bound = imported;
@@ -73,8 +73,17 @@ function meaningOf(text: string, head: string): Meaning {
   return bound;
 }
 
+/** It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. */
+export function isBound(text: string, at: number, head: string): boolean {
+  const next = text[at + head.length];
+  if (next === '.' && text[at + head.length + 1] !== '.') return true;
+  const before = text.slice(Math.max(0, at - 40), at);
+  if (/\b(?:new|instanceof|extends|typeof)\s+$/.test(before)) return true;
+  return next === '(' && !/(?:\bfunction|\*)\s*$/.test(before);
+}
+
 /** What a name stands for that is bound by the import around it; null: there is none. */
-function importAt(text: string, at: number, head: string): Meaning | null {
+export function importAt(text: string, at: number, head: string): Meaning | null {
   const start = text.lastIndexOf('import', at);
   const before = text.slice(start, at);
   if (start < 0 || (start > 0 && text[start - 1] !== '\n') || /[;'"`=(]/.test(before)) return null;

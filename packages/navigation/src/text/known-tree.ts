@@ -1,8 +1,11 @@
 import { dirname } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
 import type { Contents, Held } from './contents.ts';
+import { placeText, type PlaceText } from './declared.ts';
 import { UNEXPLAINED, explainHits, type Explained } from './explain.ts';
 import { hitsIn, type TextHit } from './hits.ts';
+import { plainUses, type PlainUses } from './plain-uses.ts';
+import type { Spot } from './spots.ts';
 import {
   LARGEST,
   TreeReader,
@@ -139,6 +142,22 @@ export class KnownTree implements Disposable {
       for (const [i, hit] of within.entries()) all.set(hit, explained?.[i] ?? UNEXPLAINED);
     }
     return hits.map((hit) => all.get(hit) ?? UNEXPLAINED);
+  }
+
+  /** Where a file uses a name, if it defines none; null: a parser must say. */
+  uses(path: string, name: string): PlainUses | null {
+    using reader = new TreeReader(this.#root);
+    const held = this.#hold(reader, path);
+    return held && plainUses(path, held, name);
+  }
+
+  /** The lines of places, and what is declared there. */
+  places(spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
+    using reader = new TreeReader(this.#root);
+    return spots.map((spot) => {
+      const held = this.#hold(reader, spot.path);
+      return held ? placeText(spot.path, held, spot) : { text: '', declared: null };
+    });
   }
 
   learn(): boolean {

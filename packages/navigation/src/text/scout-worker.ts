@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { LookOptions, TextHit } from './known-tree.ts';
+import type { Spot } from './spots.ts';
 import { Trees } from './trees.ts';
 import { eventsNoted } from './watch.ts';
 
@@ -18,6 +19,13 @@ export type Request = { readonly id: number } & (
       readonly other: string;
       readonly endings: readonly string[];
     }
+  | { readonly kind: 'rest'; readonly resting: boolean }
+  | { readonly kind: 'uses'; readonly root: string; readonly path: string; readonly name: string }
+  | {
+      readonly kind: 'places';
+      readonly root: string;
+      readonly spots: readonly (Spot & { readonly path: string })[];
+    }
   | { readonly kind: 'explain'; readonly root: string; readonly hits: readonly TextHit[] }
 );
 
@@ -25,6 +33,8 @@ const trees = new Trees({ watches: true });
 const waiting: Request[] = [];
 let answering = false;
 let learning = false;
+/** So many want no more to be read than is asked for. */
+let resting = 0;
 
 parentPort?.on('message', (request: Request) => {
   waiting.push(request);
@@ -60,11 +70,14 @@ function answer(request: Request): unknown {
   if (request.kind === 'look') return trees.look(request.root, request.options);
   if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
   if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
+  if (request.kind === 'rest') return void (resting += request.resting ? 1 : -1);
+  if (request.kind === 'uses') return trees.uses(request.root, request.path, request.name);
+  if (request.kind === 'places') return trees.places(request.root, request.spots);
   return trees.explain(request.root, request.hits);
 }
 
 /** Between questions, what was not read yet is read a little at a time, so that the next question is answered faster. */
 function learn(): void {
-  learning = trees.learn();
+  learning = resting === 0 && trees.learn();
   if (learning) setImmediate(learn);
 }

@@ -1,8 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { ReveilleError } from '@reveille/protocol';
+import type { PlaceText } from './declared.ts';
 import type { Explained } from './explain.ts';
 import type { Look, LookOptions, TextHit } from './known-tree.ts';
 import type { Request } from './scout-worker.ts';
+import type { PlainUses } from './plain-uses.ts';
+import type { Spot } from './spots.ts';
 
 const PROGRAM = import.meta.url.endsWith('.ts')
   ? new URL('./scout-worker.ts', import.meta.url)
@@ -36,6 +39,29 @@ export class Scout implements AsyncDisposable {
 
   async explain(root: string, hits: readonly TextHit[]): Promise<readonly Explained[]> {
     return (await this.#ask({ kind: 'explain', root, hits })) as Explained[];
+  }
+
+  async uses(root: string, path: string, name: string): Promise<PlainUses | null> {
+    return (await this.#ask({ kind: 'uses', root, path, name })) as PlainUses | null;
+  }
+
+  async places(
+    root: string,
+    spots: readonly (Spot & { readonly path: string })[],
+  ): Promise<readonly PlaceText[]> {
+    return (await this.#ask({ kind: 'places', root, spots })) as PlaceText[];
+  }
+
+  /** Nothing is read in advance meanwhile: a server that loads its project takes every core. */
+  restUntil(over: Promise<unknown>): void {
+    const tell = (resting: boolean): void => {
+      if (!this.#closed) void this.#ask({ kind: 'rest', resting }).catch(() => undefined);
+    };
+    tell(true);
+    over.then(
+      () => tell(false),
+      () => tell(false),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

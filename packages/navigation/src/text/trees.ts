@@ -1,6 +1,9 @@
 import { Contents } from './contents.ts';
+import type { PlaceText } from './declared.ts';
 import type { Explained } from './explain.ts';
 import { KnownTree, type Look, type LookOptions, type TextHit } from './known-tree.ts';
+import type { PlainUses } from './plain-uses.ts';
+import type { Spot } from './spots.ts';
 
 /** Trees that nobody asks about are forgotten; another look makes them anew. */
 const MOST_TREES = 64;
@@ -34,6 +37,14 @@ export class Trees implements Disposable {
   /** What can be said of hits by their files alone. */
   explain(root: string, hits: readonly TextHit[]): Explained[] {
     return this.#at(root).explain(hits);
+  }
+
+  uses(root: string, path: string, name: string): PlainUses | null {
+    return this.#at(root).uses(path, name);
+  }
+
+  places(root: string, spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
+    return this.#at(root).places(spots);
   }
 
   /** Whether all files that a server might read are the same in both: what differs in others does not matter. */

@@ -67,7 +67,7 @@ export class TreeWatch implements Disposable {
 
   add(folder: string): void {
     if (this.#lost || this.#folders.has(folder)) return;
-    if (this.#folders.size >= Math.min(MOST_FOLDERS, LIMITS.folders)) return this.refuse();
+    if (this.#folders.size >= MOST_FOLDERS || folders >= LIMITS.folders) return this.refuse();
     const path = `${this.#root}/${folder}`;
     // What is mounted within a tree may be of a kind that tells nothing.
     if ((statsOf(path)?.dev ?? this.#device) !== this.#device) return this.refuse();
@@ -78,6 +78,7 @@ export class TreeWatch implements Disposable {
       );
       watcher.on('error', () => this.#lose());
       this.#folders.set(folder, watcher);
+      folders += 1;
     } catch (error) {
       // What went away since it was listed need not be watched: the folder it was in tells of it.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) this.refuse();
@@ -92,9 +93,7 @@ export class TreeWatch implements Disposable {
   /** A folder and all beneath it are gone, or are to be watched anew. */
   drop(folder: string): void {
     for (const [path, watcher] of this.#folders) {
-      if (path !== folder && !path.startsWith(`${folder}/`)) continue;
-      watcher.close();
-      this.#folders.delete(path);
+      if (path === folder || path.startsWith(`${folder}/`)) this.#close(path, watcher);
     }
   }
 
@@ -113,8 +112,13 @@ export class TreeWatch implements Disposable {
   #lose(): void {
     this.#lost = true;
     this.#touched.clear();
-    for (const watcher of this.#folders.values()) watcher.close();
-    this.#folders.clear();
+    for (const [path, watcher] of this.#folders) this.#close(path, watcher);
+  }
+
+  #close(path: string, watcher: FSWatcher): void {
+    watcher.close();
+    this.#folders.delete(path);
+    folders -= 1;
   }
 }
 
@@ -132,8 +136,9 @@ const limit = (name: string): number => {
   }
 };
 
-/** Others watch too: no tree takes more than its share. */
-const LIMITS = { events: limit('max_queued_events'), folders: limit('max_user_watches') / 16 };
+/** Editors of the same user watch too: all trees together take no more than their share. */
+const LIMITS = { events: limit('max_queued_events'), folders: limit('max_user_watches') / 4 };
+let folders = 0;
 
 function isTelling(root: string): boolean {
   if (process.platform !== 'linux') return false;
