@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { findServer } from '@reveille/navigation';
 
-export interface Spot {
-  readonly file: string;
+interface Position {
   readonly line: number;
-  readonly column: number;
+  readonly character: number;
 }
 
 /** The same server with nothing around it: what it can do at best. */
@@ -48,28 +47,43 @@ export class BareServer {
     this.#send({ method: 'textDocument/didOpen', params: { textDocument } });
   }
 
-  /** What it lists for a symbol, and where it says that it is defined: all that we ask it for the same answer. */
-  async references({ file, line, column }: Spot): Promise<number> {
-    const at = {
-      textDocument: { uri: this.#uri(file) },
-      position: { line: line - 1, character: column - 1 },
-    };
+  /**
+   * What it lists for a symbol, and where it says that it is defined. It must be told a place: whoever has a name and a file
+   * reads the file and looks for a line that begins with the definition. No line of the answer is read.
+   */
+  async references(name: string, file: string): Promise<number> {
+    const defines = new RegExp(`^export (?:class|function|const|let|var) (?=${name}\\b)`, 'm');
+    const here = this.#at(this.#uri(file), this.#find(file, defines));
     const [found] = await Promise.all([
-      this.#ask('textDocument/references', { ...at, context: { includeDeclaration: true } }),
-      this.#ask('textDocument/definition', at),
+      this.#ask('textDocument/references', { ...here, context: { includeDeclaration: true } }),
+      this.#ask('textDocument/definition', here),
     ]);
     return Array.isArray(found) ? found.length : 0;
   }
 
-  /** Where it is defined, and what it shows of it there. */
-  async definition(spot: Spot): Promise<void> {
-    const at = (uri: string, line: number, character: number): object => ({
-      textDocument: { uri },
-      position: { line, character },
-    });
-    const here = at(this.#uri(spot.file), spot.line - 1, spot.column - 1);
-    await this.#ask('textDocument/definition', here);
-    await this.#ask('textDocument/hover', here);
+  /** Where a name that a file uses is defined, and what the server shows of it there: its signature and documentation. */
+  async definition(name: string, file: string): Promise<void> {
+    const use = this.#at(this.#uri(file), this.#find(file, new RegExp(`\\b(?=${name}\\b)`)));
+    const found = await this.#ask('textDocument/definition', use);
+    const [target] = (Array.isArray(found) ? found : [found]) as {
+      readonly uri: string;
+      readonly range: { readonly start: Position };
+    }[];
+    if (!target) throw new Error(`${name} leads nowhere from ${file}`);
+    await this.#ask('textDocument/hover', this.#at(target.uri, target.range.start));
+  }
+
+  /** Right after what a pattern finds in a file. */
+  #find(file: string, pattern: RegExp): Position {
+    const text = readFileSync(join(this.#root, file), 'utf8');
+    const match = pattern.exec(text);
+    if (!match) throw new Error(`there is no ${String(pattern)} in ${file}`);
+    const before = text.slice(0, match.index + match[0].length);
+    return { line: before.split('\n').length - 1, character: before.length - before.lastIndexOf('\n') - 1 };
+  }
+
+  #at(uri: string, position: Position): object {
+    return { textDocument: { uri }, position };
   }
 
   get pid(): number {

@@ -64,10 +64,13 @@ export const LANGUAGES: readonly Language[] = [
 
 export const extensionOf = (path: string): string => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
 
-export function languageOf(path: string): Language | null {
-  const extension = extensionOf(path);
-  return LANGUAGES.find(({ extensions }) => extension in extensions) ?? null;
-}
+const BY_EXTENSION = new Map(
+  LANGUAGES.flatMap((language) =>
+    Object.keys(language.extensions).map((extension) => [extension, language] as const),
+  ),
+);
+
+export const languageOf = (path: string): Language | null => BY_EXTENSION.get(extensionOf(path)) ?? null;
 
 /** What compilers and tools wrote, by the name of its folder. */
 export const isMade = (path: string, { madeFolders }: Language): boolean =>

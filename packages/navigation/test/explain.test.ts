@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest';
 import { guessedSpots, isAllDefined } from '../src/questions/anchors.ts';
-import { Syntax, spotsOf } from '../src/syntax/syntax.ts';
+import { Syntax } from '../src/syntax/syntax.ts';
+import { spotsOf } from '../src/text/spots.ts';
+import { heldText } from '../src/text/contents.ts';
 import { explainHits } from '../src/text/explain.ts';
 
-const explained = (text: string, name = 'x') =>
-  explainHits(
-    'a.ts',
-    text,
-    spotsOf(text, name).map((spot) => ({ path: 'a.ts', ...spot })),
-  );
+const explained = (text: string, name = 'x') => explainHits('a.ts', heldText(text), spotsOf(text, name));
 
 /** Each with the places of `x` in it. */
 const TEXTS: readonly string[] = [
@@ -39,8 +36,7 @@ test('[NAV1.6] what the text alone does not tell is left to the parser', () => {
   // A template or a string without end, JSX, a slash that may divide or not; and another language.
   for (const text of ['`x', "'x\n'", '/* x', '<b>x</b>', "if (a) /'x/.test(b)", "}\n/'/.exec(x)"])
     expect(explained(text)[0], text).toEqual({ role: null, group: null });
-  const spots = [{ path: 'a.py', line: 1, column: 1 }];
-  expect(explainHits('a.py', 'x', spots)).toEqual([{ role: null, group: null }]);
+  expect(explainHits('a.py', heldText('x'), [{ offset: 0 }])).toEqual([{ role: null, group: null }]);
   // The path of a module leads to a file; that is for the server to say.
   expect(explained("import a from './x';")[0]?.role).toBeNull();
 });
@@ -63,12 +59,20 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
     'value default of ../b/c',
     'value * of e',
   ]);
+  // What is called, made or extended is not bound anew.
+  expect(groups(`${imported}new A(); A(); class C extends A {}; a instanceof A; A.x`)).toEqual([
+    'value A of a',
+  ]);
   expect(groups('A.x; f(A.x)')).toEqual(['value A in a.ts', 'value A in a.ts']);
   const bound = [
     '(A) => A.x',
     'let A = 1; A.x',
     'f({ A }); A.x',
     'A; A.x',
+    'function A() {} A.x',
+    'function* A() {} A.x',
+    'f(A, 1); A.x',
+    'const { a: A } = b; A.x',
     'try {} catch (A) { A.x }',
     "import { A as C } from 'd'; A.x",
   ];

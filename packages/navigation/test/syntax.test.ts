@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { LANGUAGES, type Language } from '../src/languages.ts';
 import { isCommentLine } from '../src/syntax/comment-lines.ts';
-import { Syntax, spotsOf } from '../src/syntax/syntax.ts';
+import { Syntax } from '../src/syntax/syntax.ts';
+import { spotsOf } from '../src/text/spots.ts';
 
 const syntax = new Syntax();
 const named = async (path: string, text: string) =>

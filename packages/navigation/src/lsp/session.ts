@@ -2,7 +2,7 @@ import { relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { extensionOf, type Language } from '../languages.ts';
-import type { Changes } from '../text/trees.ts';
+import type { Changes } from '../text/known-tree.ts';
 import { ServerBroken, type Connection } from './connection.ts';
 import {
   Hover,

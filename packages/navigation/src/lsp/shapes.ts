@@ -3,20 +3,44 @@ import { z } from 'zod';
 /** What servers answer. Whatever has another shape is garbage, and its server is replaced. */
 const Position = z.object({ line: z.int().min(0), character: z.int().min(0) });
 const Range = z.object({ start: Position, end: Position });
-const Location = z.object({ uri: z.string(), range: Range });
-const LocationLink = z.object({ targetUri: z.string(), targetSelectionRange: Range });
 
-export const Locations = z
-  .union([z.null(), Location, z.array(z.union([Location, LocationLink]))])
-  .transform((found) => (found === null ? [] : Array.isArray(found) ? found : [found]))
-  .transform((found) =>
-    found.map((each) =>
-      'uri' in each
-        ? { uri: each.uri, range: each.range }
-        : { uri: each.targetUri, range: each.targetSelectionRange },
-    ),
-  );
-export type FoundLocation = z.output<typeof Locations>[number];
+export interface FoundLocation {
+  readonly uri: string;
+  readonly range: { readonly start: FoundPosition; readonly end: FoundPosition };
+}
+interface FoundPosition {
+  readonly line: number;
+  readonly character: number;
+}
+
+/** Checked by hand: a common name has thousands of places, and a schema takes as long for them as the server. */
+export const Locations = z.unknown().transform((found, context): FoundLocation[] => {
+  const all = (Array.isArray(found) ? found : found === null ? [] : [found]).map(locationOf);
+  const good = all.filter((each) => each !== null);
+  if (good.length === all.length) return good;
+  context.addIssue({ code: 'custom', message: 'not a list of places' });
+  return z.NEVER;
+});
+
+function locationOf(given: unknown): FoundLocation | null {
+  if (!isRecord(given)) return null;
+  const uri = given['uri'] ?? given['targetUri'];
+  const range = given['uri'] === undefined ? given['targetSelectionRange'] : given['range'];
+  if (typeof uri !== 'string' || !isRecord(range)) return null;
+  const start = positionOf(range['start']);
+  const end = positionOf(range['end']);
+  return start && end && { uri, range: { start, end } };
+}
+
+function positionOf(given: unknown): FoundPosition | null {
+  if (!isRecord(given)) return null;
+  const { line, character } = given;
+  return isCount(line) && isCount(character) ? { line, character } : null;
+}
+
+const isRecord = (given: unknown): given is Record<string, unknown> =>
+  typeof given === 'object' && given !== null;
+const isCount = (given: unknown): given is number => Number.isInteger(given) && Number(given) >= 0;
 
 const Marked = z.union([z.string(), z.object({ value: z.string() })]);
 export const Hover = z

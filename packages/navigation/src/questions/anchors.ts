@@ -1,7 +1,9 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
-import { spotsOf, type Spot } from '../syntax/syntax.ts';
 import { isUse } from '../syntax/uses.ts';
+import { heldText } from '../text/contents.ts';
 import { explainHits, type Explained } from '../text/explain.ts';
+import type { PlainUses } from '../text/plain-uses.ts';
+import { spotsOf, type Spot, type TextSpot } from '../text/spots.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
 /** Where a name can be put to a server in a file: the places that define it there, or else those that use it. */
@@ -17,8 +19,8 @@ export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string):
   const { name, container } = splitSymbol(symbol);
   const text = (await inquiry.text(path)) ?? '';
   if (name === 'default') return { spots: defaultSpots(text), definitions: [], notes: [] };
-  const used = plainUses(path, text, name);
-  if (used) return { spots: used.slice(0, MOST_USES), definitions: [], notes: [] };
+  const used = await inquiry.uses(path, name);
+  if (used) return { spots: used.spots.slice(0, MOST_USES), definitions: [], notes: membersNote(name, used) };
   const all = (await inquiry.syntax.named(path, text, name)) ?? [];
   const held = container === null ? all : all.filter((each) => each.container === container);
   const definitions = narrowed(held, container);
@@ -28,6 +30,11 @@ export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string):
   const uses = (await inquiry.syntax.names(path, text, name)) ?? spotsOf(text, name);
   return { spots: uses.slice(0, MOST_USES), definitions: [], notes: [] };
 }
+
+const membersNote = (name: string, { members }: PlainUses): string[] =>
+  members === 0
+    ? []
+    : [`members of that name (${members} places there) are others: name them Container.${name}`];
 
 const DEFINES =
   'class|function\\*?|interface|type|enum|const|let|var|namespace|struct|trait|fn|func|def|impl|mod|union';
@@ -54,25 +61,8 @@ export function guessedSpots(text: string, symbol: string): Spot[] {
   });
 }
 
-/** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
-function plainUses(path: string, text: string, name: string): Spot[] | null {
-  const spots = spotsOf(text, name);
-  const roles = rolesIn(path, text, spots);
-  const lines = text.split('\n');
-  const isCode = (i: number): boolean => roles[i] === 'code';
-  const isPlain = spots.every(({ line, column }, i) =>
-    isCode(i) ? isUse(lines[line - 1] ?? '', column, name) : roles[i] !== null,
-  );
-  const used = spots.filter((_, i) => isCode(i));
-  return isPlain && used.length > 0 ? used : null;
-}
-
-const rolesIn = (path: string, text: string, spots: readonly Spot[]): Explained['role'][] =>
-  explainHits(
-    path,
-    text,
-    spots.map(({ line, column }) => ({ path, line, column })),
-  ).map(({ role }) => role);
+const rolesIn = (path: string, text: string, spots: readonly TextSpot[]): Explained['role'][] =>
+  explainHits(path, heldText(text), spots).map(({ role }) => role);
 
 /**
  * Whether the guess is all that a file defines of the name, seen without parsing: it is code, and every other place of the name

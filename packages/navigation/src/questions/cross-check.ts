@@ -3,7 +3,7 @@ import { extensionOf, isMade, languageOf, type Language } from '../languages.ts'
 import type { ServerSession } from '../lsp/session.ts';
 import type { Role } from '../syntax/syntax.ts';
 import { UNEXPLAINED, type Explained } from '../text/explain.ts';
-import type { TextHit } from '../text/trees.ts';
+import type { TextHit } from '../text/known-tree.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
 import { parsedRoles, plainLine } from './roles.ts';
@@ -22,6 +22,47 @@ export interface CrossCheck {
   readonly open: boolean;
 }
 
+/** What hits lead to, by the server. Those of one group mean the same, so one of them is asked about, and once. */
+export class Targets {
+  readonly #inquiry: Inquiry;
+  readonly #session: ServerSession;
+  readonly #asked = new Map<string, Promise<readonly string[]>>();
+
+  constructor(inquiry: Inquiry, session: ServerSession) {
+    this.#inquiry = inquiry;
+    this.#session = session;
+  }
+
+  of(hit: TextHit, group: string): Promise<readonly string[]> {
+    const known = this.#asked.get(group) ?? targetsOf(this.#inquiry, this.#session, hit);
+    this.#asked.set(group, known);
+    return known;
+  }
+
+  /**
+   * While the server still lists the uses: a member of something else (`Other.name`) is most likely none, and will have to be
+   * asked about. What is not needed in the end is not looked at.
+   */
+  async foresee(hits: readonly TextHit[], name: string): Promise<void> {
+    if (this.#session.language.opensAsked || !/^[\p{L}_$]/u.test(name)) return;
+    const likely = hitsToExplain(hits, this.#session.language).filter(
+      ({ text, column }) => text[column - 2] === '.',
+    );
+    const explained = await this.#inquiry.explain(likely);
+    const groups = new Map(
+      likely.flatMap((hit, i) => {
+        const { role, group } = explained[i] ?? UNEXPLAINED;
+        return role === 'code' && group !== null ? [[group, hit] as const] : [];
+      }),
+    );
+    await inBatches([...groups].slice(0, MOST_FORESEEN), AT_ONCE, ([group, hit]) => this.of(hit, group));
+  }
+}
+
+const MOST_FORESEEN = 300;
+/** Questions in the server's line at once. */
+const AT_ONCE = 32;
+
 /**
  * Every text hit that the server did not list must be explained: it is another symbol, a comment, a string, another language.
  * The server is asked what each of them is. One that leads to the very symbol was missed, and is a use; one that nobody
@@ -34,6 +75,7 @@ export async function crossCheck(
     readonly hits: readonly TextHit[];
     /** The symbol's definitions and the uses that the server listed. */
     readonly covered: ReadonlySet<string>;
+    readonly targets: Targets;
   },
 ): Promise<CrossCheck> {
   const { language } = session;
@@ -51,7 +93,7 @@ export async function crossCheck(
     if (role === 'comment' || role === 'string') reasons.set(hit, REASONS[role]);
     else code.push({ hit, role, group: group ?? keyOf(hit) });
   }
-  const found = await resolved(inquiry, session, { code, covered: given.covered });
+  const found = await resolved(inquiry, session, { ...given, code });
   for (const [hit, reason] of found.reasons) reasons.set(hit, reason);
   const uncovered = grouped(reasons);
   return {
@@ -72,9 +114,14 @@ interface Asked {
 async function resolved(
   inquiry: Inquiry,
   session: ServerSession,
-  { code, covered }: { readonly code: readonly Asked[]; readonly covered: ReadonlySet<string> },
+  given: {
+    readonly code: readonly Asked[];
+    readonly covered: ReadonlySet<string>;
+    readonly targets: Targets;
+  },
 ): Promise<{ readonly uses: readonly TextHit[]; readonly reasons: ReadonlyMap<TextHit, string> }> {
   const { language } = session;
+  const { code, covered } = given;
   const groups = [...Map.groupBy(code, ({ group }) => group).values()].toSorted(
     ([a], [b]) => Number(isMade(a?.hit.path ?? '', language)) - Number(isMade(b?.hit.path ?? '', language)),
   );
@@ -83,8 +130,8 @@ async function resolved(
   for (const { hit } of groups.slice(MOST_CHECKS).flat()) reasons.set(hit, UNCHECKED);
   const uses: TextHit[] = [];
   const unknown: Asked[] = [];
-  const targets = await inBatches(checked, 8, async ([first]) =>
-    first ? await targetsOf(inquiry, session, first.hit) : [],
+  const targets = await inBatches(checked, AT_ONCE, async ([first]) =>
+    first ? await given.targets.of(first.hit, first.group) : [],
   );
   for (const [i, group] of checked.entries()) {
     const found = targets[i] ?? [];

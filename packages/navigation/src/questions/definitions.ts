@@ -2,11 +2,12 @@ import type { Definitions, FoundDefinition } from '@reveille/protocol';
 import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
 import { isUse } from '../syntax/uses.ts';
-import type { Look, TextHit } from '../text/trees.ts';
-import { anchorsIn } from './anchors.ts';
+import type { Look, TextHit } from '../text/known-tree.ts';
+import { spotsOf, type Spot as TreeSpot } from '../text/spots.ts';
+import { anchorsIn, type Anchors } from './anchors.ts';
 import { describe, describeOutside } from './describe.ts';
-import { hitsOf, inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
-import { openFile, openProjects } from './projects.ts';
+import { hitsOf, inBatches, inside, isNothing, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { openFile, openProjects, projectFilesIn } from './projects.ts';
 
 export interface DefinitionsAsk {
   readonly symbol: string;
@@ -48,13 +49,10 @@ async function fromFile(
   ask: DefinitionsAsk & { readonly from: string },
 ): Promise<Definitions> {
   const { name, container } = splitSymbol(ask.symbol);
-  await inquiry.bringUp(session);
-  await openFile(inquiry, session, ask.from);
   // `Class.method` is found in the class: what the class is, its file says.
   const asked = container ?? name;
-  const anchors = await anchorsIn(inquiry, ask.from, asked);
-  const spots = anchors.spots.map(({ line, column }) => ({ path: ask.from, line, column }));
-  const places = await followed(inquiry, session, await resolve(session, spots));
+  const { anchors, found: resolved } = await resolvedFrom(inquiry, session, { from: ask.from, name: asked });
+  const places = await followed(inquiry, session, resolved);
   if (places.length === 0) {
     const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
     const why = anchors.spots.length === 0 ? 'is not used in' : 'could not be resolved from';
@@ -89,6 +87,60 @@ async function fromFile(
   };
 }
 
+/** What a name means in a file, by all places where it may mean something else. */
+async function resolvedFrom(
+  inquiry: Inquiry,
+  session: ServerSession,
+  { from, name }: { readonly from: string; readonly name: string },
+): Promise<{ readonly anchors: Anchors; readonly found: readonly ServerPlace[] }> {
+  const { told } = session;
+  // While the disk is looked at. If anything turns out to have changed, it does not count.
+  const [first] = spotsOf((await inquiry.text(from)) ?? '', name);
+  const early = first && session.settled ? session.definition({ ...first, path: from }) : null;
+  const looking = inquiry.bringUp(session);
+  let counts = true;
+  early
+    ?.then(async (places) => (counts ? await describedEarly(inquiry, session, places) : undefined))
+    .catch(() => undefined);
+  const [{ changes }, anchors] = await Promise.all([
+    looking,
+    anchorsIn(inquiry, from, name),
+    projectFilesIn(inquiry, session.language),
+  ]);
+  await openProjects(inquiry, session, { hits: [], file: from });
+  const isSame = isNothing(changes) && session.told === told;
+  counts = isSame;
+  if (!isSame) inquiry.forgetEarly();
+  const ask = async (spot: TreeSpot): Promise<readonly ServerPlace[]> =>
+    early && isSame && spot.line === first?.line && spot.column === first.column
+      ? await early
+      : await session.definition({ ...spot, path: from });
+  const found = unique((await inBatches(anchors.spots, AT_ONCE, ask)).flat());
+  if (found.length > 0 || session.isOpen(from)) return { anchors, found };
+  // A file that belongs to no project is known to a server only while it is open.
+  await openFile(inquiry, session, from);
+  const spots = anchors.spots.map((spot) => ({ ...spot, path: from }));
+  return { anchors, found: await resolve(session, spots) };
+}
+
+/** Where the first place leads to will most likely be shown. */
+async function describedEarly(
+  inquiry: Inquiry,
+  session: ServerSession,
+  places: readonly ServerPlace[],
+): Promise<void> {
+  await Promise.all(
+    inside(places).flatMap((place) => [inquiry.hover(session, place), inquiry.placeText(place)]),
+  );
+}
+
+const unique = (places: readonly ServerPlace[]): ServerPlace[] => [
+  ...new Map(places.map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values(),
+];
+
+/** Questions in the server's line at once. */
+const AT_ONCE = 32;
+
 /**
  * To what is really defined: from a name that only passes another on (`module.exports = { name }`) one step further, and from
  * a constructor to its class if that is there too.
@@ -100,30 +152,24 @@ async function followed(
 ): Promise<ServerPlace[]> {
   const all = await inBatches(places, 4, async (place): Promise<ServerPlace[]> => {
     const { path, line, column } = place;
-    if (path === null || (await isDefined(inquiry, path, place))) return [place];
+    if (path === null || (await inquiry.definedAt({ path, line, column }))) return [place];
     const further = await resolve(session, [{ path, line, column }]);
     return further.length > 0 ? further : [place];
   });
-  const unique = [
-    ...new Map(all.flat().map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values(),
-  ];
+  const targets = unique(all.flat());
   const lines = await Promise.all(
-    unique.map(async ({ path, line }) => (path === null ? '' : await inquiry.lineAt(path, line))),
+    targets.map(async ({ path, line, column }) =>
+      path === null ? '' : (await inquiry.placeText({ path, line, column })).text,
+    ),
   );
-  const plain = unique.filter(
+  const plain = targets.filter(
     ({ column }, i) => !/^(?:constructor|__init__)\b/.test(lines[i]?.slice(column - 1) ?? ''),
   );
-  return plain.length > 0 ? plain : unique;
-}
-
-async function isDefined(inquiry: Inquiry, path: string, { line, column }: ServerPlace): Promise<boolean> {
-  const known = await inquiry.syntax.at(path, (await inquiry.text(path)) ?? '', { line, column });
-  return known !== null;
+  return plain.length > 0 ? plain : targets;
 }
 
 async function resolve(session: ServerSession, spots: readonly Spot[]): Promise<ServerPlace[]> {
-  const found = (await inBatches(spots, 8, (spot) => session.definition(spot))).flat();
-  return [...new Map(found.map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values()];
+  return unique((await inBatches(spots, AT_ONCE, (spot) => session.definition(spot))).flat());
 }
 
 async function members(

@@ -28,19 +28,25 @@ export async function describe(
   { path, line, column }: { readonly path: string; readonly line: number; readonly column: number },
   options: { readonly name: string; readonly session?: ServerSession },
 ): Promise<FoundDefinition> {
-  const text = (await inquiry.text(path)) ?? '';
-  const known = await inquiry.syntax.at(path, text, { line, column });
-  const hover = options.session ? partsOfHover(await options.session.hover({ path, line, column })) : null;
+  const spot = { path, line, column };
+  const [known, hover, { text }] = await Promise.all([
+    inquiry.definedAt(spot),
+    options.session ? inquiry.hover(options.session, spot).then(partsOfHover) : null,
+    inquiry.placeText(spot),
+  ]);
+  // What the server does not show, the parser does.
+  const parsed =
+    known && !hover?.signature && known.signature === undefined
+      ? await inquiry.syntax.at(path, (await inquiry.text(path)) ?? '', spot)
+      : known;
   return {
-    path,
-    line,
-    column,
-    text: await inquiry.lineAt(path, line),
+    ...spot,
+    text,
     name: known?.name ?? options.name,
     kind: known?.kind ?? null,
     container: known?.container ?? null,
-    signature: hover?.signature ?? known?.signature ?? null,
-    doc: hover?.doc ?? known?.doc ?? null,
+    signature: hover?.signature ?? parsed?.signature ?? null,
+    doc: hover?.doc ?? parsed?.doc ?? null,
     exported: known?.exported ?? null,
     outside: false,
   };

@@ -1,6 +1,6 @@
 import { languageOf } from '../languages.ts';
 import type { SyntaxImport } from '../syntax/modules.ts';
-import type { TextHit } from '../text/trees.ts';
+import type { TextHit } from '../text/known-tree.ts';
 import type { Inquiry } from './inquiry.ts';
 import { inBatches, keyOf } from './inquiry.ts';
 import { importNames } from './module-file.ts';

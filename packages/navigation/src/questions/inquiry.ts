@@ -4,10 +4,14 @@ import { ServerBroken } from '../lsp/connection.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Place } from '../place.ts';
 import type { ServerPool } from '../pool/pool.ts';
+import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { Syntax } from '../syntax/syntax.ts';
+import type { PlaceText } from '../text/declared.ts';
 import { UNEXPLAINED, type Explained } from '../text/explain.ts';
 import type { Scout } from '../text/scout.ts';
-import type { Look, TextHit } from '../text/trees.ts';
+import type { PlainUses } from '../text/plain-uses.ts';
+import type { Spot } from '../text/spots.ts';
+import type { Changes, Look, TextHit } from '../text/known-tree.ts';
 
 /** What questions are answered with. */
 export interface Means {
@@ -19,6 +23,8 @@ export interface Means {
 }
 
 const LARGEST = 4_000_000;
+const LONGEST_LINE = 400;
+const PATIENT_MS = 5_000;
 
 /** One question about one tree, while it is being answered. Files are read once, and through the door. */
 export class Inquiry {
@@ -28,6 +34,8 @@ export class Inquiry {
   readonly #means: Means;
   readonly #texts = new Map<string, Promise<string | null>>();
   readonly #named = new Map<string, Promise<readonly string[]>>();
+  readonly #placeTexts = new Map<string, Promise<PlaceText | undefined>>();
+  readonly #hovers = new Map<string, Promise<string | null>>();
   readonly #explained = new Map<TextHit, Explained>();
   #explaining: Promise<void> | null = null;
   #looked = false;
@@ -61,7 +69,7 @@ export class Inquiry {
   }
 
   async lineAt(path: string, line: number): Promise<string> {
-    return (await this.lines(path))[line - 1]?.trimEnd().slice(0, 400) ?? '';
+    return (await this.lines(path))[line - 1]?.trimEnd().slice(0, LONGEST_LINE) ?? '';
   }
 
   async withLine<P extends { readonly path: string; readonly line: number; readonly column: number }>(
@@ -83,13 +91,59 @@ export class Inquiry {
     return await known;
   }
 
+  /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
+  async uses(path: string, name: string): Promise<PlainUses | null> {
+    if (languageOf(path)?.name !== 'typescript') return null;
+    const { scout } = this.#means;
+    const { root } = this.place;
+    const looking = this.#again() ? null : scout.look(root, { needle: null, since: null });
+    const [uses] = await Promise.all([scout.uses(root, path, name), looking]);
+    return uses;
+  }
+
+  /** The line of a place that a server named, and what is declared there as far as it is told without parsing. */
+  async placeText(spot: Spot & { readonly path: string }): Promise<PlaceText> {
+    const { path, line, column } = spot;
+    const key = keyOf(spot);
+    const known =
+      this.#placeTexts.get(key) ??
+      this.#means.scout.places(this.place.root, [{ path, line, column }]).then(([found]) => found);
+    this.#placeTexts.set(key, known);
+    const found = await known;
+    return found && found.text !== ''
+      ? { ...found, text: found.text.slice(0, LONGEST_LINE) }
+      : { text: await this.lineAt(path, line), declared: null };
+  }
+
+  /** What a server shows at a place, asked once. */
+  hover(session: ServerSession, spot: Spot & { readonly path: string }): Promise<string | null> {
+    const key = keyOf(spot);
+    const known = this.#hovers.get(key) ?? session.hover(spot);
+    this.#hovers.set(key, known);
+    return known;
+  }
+
+  /** What was asked before it turned out that something had changed does not count. */
+  forgetEarly(): void {
+    this.#hovers.clear();
+    this.#placeTexts.clear();
+  }
+
+  /** What is defined at this very place; null: nothing is. */
+  async definedAt(
+    spot: Spot & { readonly path: string },
+  ): Promise<(Partial<SyntaxDefinition> & Pick<SyntaxDefinition, 'name' | 'kind'>) | null> {
+    const { declared } = await this.placeText(spot);
+    if (declared) return { ...declared, container: null };
+    return (await this.syntax.at(spot.path, (await this.text(spot.path)) ?? '', spot)) ?? null;
+  }
+
   /** What can be said of hits by their files alone. */
   async explain(hits: readonly TextHit[]): Promise<readonly Explained[]> {
     await this.#explaining;
     const fresh = hits.filter((hit) => !this.#explained.has(hit));
     if (fresh.length > 0) {
-      const spots = fresh.map(({ path, line, column }) => ({ path, line, column }));
-      this.#explaining = this.#means.scout.explain(this.place.root, spots).then((all) => {
+      this.#explaining = this.#means.scout.explain(this.place.root, fresh).then((all) => {
         for (const [i, hit] of fresh.entries()) this.#explained.set(hit, all[i] ?? UNEXPLAINED);
       });
       await this.#explaining;
@@ -111,10 +165,11 @@ export class Inquiry {
 
   /** Tells a server what changed on disk since it was last asked, whoever changed it, and looks for words on the way. */
   async bringUp(session: ServerSession, needle: string | null = null): Promise<Look> {
+    // Questions are looked after in the order they come: whatever is asked from here on sees the same state.
+    this.#looked ||= session.root === this.place.root;
     const look = await this.#means.scout.look(session.root, { needle, since: session.version });
     await session.tell(look.changes, (path) => this.#read(path));
     session.version = look.version;
-    this.#looked ||= session.root === this.place.root;
     return look;
   }
 
@@ -134,11 +189,13 @@ export class Inquiry {
     const warm = this.#means.pool.isWarm(place.root, language);
     const waitMs = warm ? Math.max(this.#means.warmMs, this.asking.waitMs) : this.asking.waitMs;
     const patience = AbortSignal.timeout(waitMs);
-    const text = warm ? null : ways.byText();
+    // Who waits for the server anyway needs the words only if it does not come.
+    const text = warm || waitMs >= PATIENT_MS ? null : ways.byText();
     const ask = async () =>
       await this.#ask(place, language, { patience: AbortSignal.timeout(waitMs), byServer: ways.byServer });
     // A server that loads its project takes every core: the words come first, and in an instant.
     const asked = text === null ? ask() : text.then(ask, ask);
+    if (!warm) this.#means.scout.restUntil(asked);
     const outcome = await Promise.race([asked, givenUp(patience, warm), givenUp(this.asking.signal, warm)]);
     if (outcome.answer !== null) return outcome.answer;
     return withNote(await (text ?? ways.byText()), outcome.why);
@@ -213,6 +270,9 @@ export const keyOf = ({
   line: number;
   column: number;
 }): string => `${path}:${line}:${column}`;
+
+export const isNothing = ({ created, changed, deleted }: Changes): boolean =>
+  created.length + changed.length + deleted.length === 0;
 
 /** The hits that a server of this language can know of. */
 export const hitsOf = (hits: readonly TextHit[], language: Language): TextHit[] =>

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix';
-import { isMade } from '../languages.ts';
+import { isMade, type Language } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
-import type { TextHit } from '../text/trees.ts';
+import type { TextHit } from '../text/known-tree.ts';
 import { hitsOf, type Inquiry } from './inquiry.ts';
 
 const MOST_PROJECTS = 100;
@@ -20,12 +20,13 @@ export async function openProjects(
   const { language } = session;
   const asked = file === null ? [] : [file];
   const paths = [...new Set([...asked, ...hitsOf(hits, language).map(({ path }) => path)])];
-  const markers = language.projectFiles.length > 0 ? await inquiry.named(language.projectFiles) : [];
+  const markers = await projectFilesIn(inquiry, language);
+  const folders = new Map(markers.map((marker) => [dirname(marker), marker]));
   const projects = Map.groupBy(
     paths.filter((path) => !isMade(path, language)),
-    (path) => projectOf(path, markers),
+    (path) => projectOf(path, folders),
   );
-  const loaded = new Set(session.openFiles.map((path) => projectOf(path, markers)));
+  const loaded = new Set(session.openFiles.map((path) => projectOf(path, folders)));
   const loose = (language.opensAll && projects.get(null)) || [];
   const perProject = [...projects]
     .filter(([project]) => project !== null)
@@ -47,6 +48,12 @@ export async function openProjects(
   ];
 }
 
+/** Where the projects of a language begin. */
+export const projectFilesIn = async (
+  inquiry: Inquiry,
+  { projectFiles }: Language,
+): Promise<readonly string[]> => (projectFiles.length > 0 ? await inquiry.named(projectFiles) : []);
+
 export async function openFile(inquiry: Inquiry, session: ServerSession, path: string): Promise<void> {
   if (session.isOpen(path)) return;
   const text = await inquiry.text(path);
@@ -54,8 +61,7 @@ export async function openFile(inquiry: Inquiry, session: ServerSession, path: s
 }
 
 /** The nearest project file above. */
-function projectOf(path: string, markers: readonly string[]): string | null {
-  const folders = new Map(markers.map((marker) => [dirname(marker), marker]));
+function projectOf(path: string, folders: ReadonlyMap<string, string>): string | null {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     const marker = folders.get(folder);
     if (marker !== undefined) return marker;

@@ -1,7 +1,7 @@
 import type { CodeLine } from '@reveille/protocol';
 import type { Role } from '../syntax/syntax.ts';
 import type { Explained } from '../text/explain.ts';
-import type { TextHit } from '../text/trees.ts';
+import type { TextHit } from '../text/known-tree.ts';
 import type { Inquiry } from './inquiry.ts';
 
 export interface Roles {

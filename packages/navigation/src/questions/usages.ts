@@ -1,14 +1,14 @@
-import { ReveilleError, type CodeLine, type Usages } from '@reveille/protocol';
+import { ReveilleError, type CodeLine, type CodePlace, type Usages } from '@reveille/protocol';
 import { languageOf } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
-import type { Spot } from '../syntax/syntax.ts';
-import type { Changes, Look, TextHit } from '../text/trees.ts';
+import type { Look, TextHit } from '../text/known-tree.ts';
+import type { Spot } from '../text/spots.ts';
 import { anchorsIn, guessedSpots, isAllDefined, type Anchors } from './anchors.ts';
-import { crossCheck, grouped, hitsToExplain } from './cross-check.ts';
+import { Targets, crossCheck, grouped } from './cross-check.ts';
 import { plainLine, rolesOf } from './roles.ts';
-import { inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { inBatches, inside, isNothing, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
 import { importNames } from './module-file.ts';
-import { openProjects, untilStable } from './projects.ts';
+import { openProjects, projectFilesIn, untilStable } from './projects.ts';
 
 export interface UsagesAsk {
   readonly symbol: string;
@@ -77,9 +77,10 @@ async function usagesByServer(
   // While the disk is looked at, and the file is parsed. If anything turns out otherwise, it does not count.
   const early = wasSettled ? listed(session, ask.file, guess) : null;
   early?.catch(() => undefined);
-  const [look, anchors] = await Promise.all([inquiry.bringUp(session, name), parsed()]);
-  // While the server is at it.
-  if (early) inquiry.explain(hitsToExplain(look.hits, session.language)).catch(() => undefined);
+  const looking = inquiry.bringUp(session, name);
+  const foreseen = new Targets(inquiry, session);
+  if (early) looking.then(({ hits }) => foreseen.foresee(hits, name)).catch(() => undefined);
+  const [look, anchors] = await Promise.all([looking, parsed(), projectFilesIn(inquiry, session.language)]);
   const spots = askedSpots(anchors);
   const { told } = session;
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
@@ -91,7 +92,9 @@ async function usagesByServer(
           places: await untilStable(session, () => placesOf(session, ask.file, spots)),
           declared: await declaredAt(session, ask.file, spots),
         };
-  const answer = await explained(inquiry, session, { ask, anchors, look, first, notLoaded });
+  // What was asked before anything changed does not count either.
+  const targets = isSame ? foreseen : new Targets(inquiry, session);
+  const answer = await explained(inquiry, session, { ask, anchors, look, first, notLoaded, targets });
   // What was not complete while a project was being loaded may be so next time.
   return answer.complete || wasSettled ? session.remember(key, look.version, answer) : answer;
 }
@@ -124,9 +127,6 @@ const declaredAt = async (
 ): Promise<ServerPlace[]> =>
   (await Promise.all(spots.map(({ line, column }) => session.definition({ path, line, column })))).flat();
 
-const isNothing = ({ created, changed, deleted }: Changes): boolean =>
-  created.length + changed.length + deleted.length === 0;
-
 const sameSpots = (some: readonly Spot[], others: readonly Spot[]): boolean =>
   some.length === others.length &&
   some.every(({ line, column }, i) => line === others[i]?.line && column === others[i].column);
@@ -141,9 +141,10 @@ async function explained(
     readonly look: Look;
     readonly first: Listed;
     readonly notLoaded: readonly string[];
+    readonly targets: Targets;
   },
 ): Promise<Usages> {
-  const { ask, anchors, look, first, notLoaded } = given;
+  const { ask, anchors, look, first, notLoaded, targets } = given;
   const spots = askedSpots(anchors);
   const lines = new Map(look.hits.map((hit) => [keyOf(hit), hit]));
   const found = await underOtherNames(inquiry, session, {
@@ -160,8 +161,9 @@ async function explained(
   const check = await crossCheck(inquiry, session, {
     hits: look.hits,
     covered: new Set([...refs.keys(), ...defined]),
+    targets,
   });
-  const shown = await inBatches([...refs.values()], 64, (place) => lineOf(inquiry, place, lines));
+  const shown = await linesOf(inquiry, refs, lines);
   const all = sorted([...shown, ...check.uses]);
   const incomplete = [
     ...notLoaded,
@@ -198,7 +200,7 @@ async function underOtherNames(
   },
 ): Promise<readonly ServerPlace[]> {
   const { projectFiles } = session.language;
-  const projects = projectFiles.length === 0 ? [] : await inquiry.named(projectFiles);
+  const projects = await projectFilesIn(inquiry, session.language);
   // The server knows all of a single project, and of a language without projects.
   const isOne = projectFiles.length === 0 || (projects.length === 1 && !projects[0]?.includes('/'));
   if (isOne) return asked.found;
@@ -234,13 +236,16 @@ async function otherNames(
   return [...new Set([...names.map(({ word }) => word), ...imported.flat()])].filter((word) => word !== '');
 }
 
-async function lineOf(
+/** Places with their lines; most were found as text hits, with theirs. */
+async function linesOf(
   inquiry: Inquiry,
-  place: { readonly path: string; readonly line: number; readonly column: number },
+  refs: ReadonlyMap<string, CodePlace>,
   lines: ReadonlyMap<string, TextHit>,
-): Promise<CodeLine> {
-  const hit = lines.get(keyOf(place));
-  return hit ? plainLine(hit) : await inquiry.withLine(place);
+): Promise<CodeLine[]> {
+  const others = [...refs].flatMap(([key, place]) => (lines.has(key) ? [] : [place]));
+  const read = await inBatches(others, 64, (place) => inquiry.withLine(place));
+  const hits = [...refs.keys()].flatMap((key) => lines.get(key) ?? []);
+  return [...hits.map(plainLine), ...read];
 }
 
 /** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */

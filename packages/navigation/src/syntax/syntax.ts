@@ -2,14 +2,10 @@ import { extensionOf, languageOf } from '../languages.ts';
 import { definitionsIn, type SyntaxDefinition } from './definitions.ts';
 import { Grammars, type Node } from './grammars.ts';
 import { moduleSyntax, type ModuleSyntax } from './modules.ts';
+import { offsetsOf, spotsOf, type Spot } from '../text/spots.ts';
 
 /** What the words at a place are. */
 export type Role = 'code' | 'comment' | 'string';
-
-export interface Spot {
-  readonly line: number;
-  readonly column: number;
-}
 
 interface Known {
   readonly extension: string;
@@ -73,7 +69,9 @@ export class Syntax {
   /** The places where a name is used as one, not in comments or strings. */
   async names(path: string, text: string, name: string): Promise<readonly Spot[] | null> {
     return await this.#parse(path, text, (root) =>
-      spotsOf(text, name).filter((spot) => roleAt(root, spot) === 'code'),
+      spotsOf(text, name)
+        .filter((spot) => roleAt(root, spot) === 'code')
+        .map(({ line, column }) => ({ line, column })),
     );
   }
 
@@ -93,22 +91,4 @@ function roleAt(root: Node, { line, column }: Spot): Role {
     if (/string|template|char_literal|jsx_text|regex/.test(node.type)) return 'string';
   }
   return 'code';
-}
-
-function offsetsOf(text: string, name: string): number[] {
-  const offsets: number[] = [];
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) offsets.push(at);
-  return offsets;
-}
-
-/** Every place of a name in a text, as a word of its own. */
-export function spotsOf(text: string, name: string): Spot[] {
-  const spots: Spot[] = [];
-  const isPart = (character: string | undefined): boolean =>
-    character !== undefined && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(character);
-  for (const [i, line] of text.split('\n').entries())
-    for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + name.length))
-      if (!isPart(line[at - 1]) && !isPart(line[at + name.length]))
-        spots.push({ line: i + 1, column: at + 1 });
-  return spots;
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
-import { regionsOf, type Region } from './lexer.ts';
+import type { Held } from './contents.ts';
 
 /** What can be said of a text hit by its file alone. */
 export interface Explained {
@@ -10,23 +10,20 @@ export interface Explained {
   readonly group: string | null;
 }
 
-export interface HitSpot {
-  readonly path: string;
-  readonly line: number;
-  readonly column: number;
-}
-
 export const UNEXPLAINED: Explained = { role: null, group: null };
 
 /** The hits of one file, each explained as far as its text goes. */
-export function explainHits(path: string, text: string, spots: readonly HitSpot[]): Explained[] {
+export function explainHits(
+  path: string,
+  held: Held,
+  spots: readonly { readonly offset: number }[],
+): Explained[] {
   if (languageOf(path)?.name !== 'typescript') return spots.map(() => UNEXPLAINED);
-  const starts = lineStarts(text);
-  const offsets = spots.map(({ line, column }) => (starts[line - 1] ?? 0) + column - 1);
-  const regions = regionsOf(text);
+  const { text } = held;
+  const regions = held.regions();
   const heads: Heads = new Map();
-  return offsets.map((offset) => {
-    const region = regions && regionAt(regions, offset);
+  return spots.map(({ offset }) => {
+    const region = regions && regions.at(offset);
     // The path of a module leads to a file: the server knows which.
     if (region && PATH_BEFORE.test(text.slice(Math.max(0, region.from - 40), region.from)))
       return UNEXPLAINED;
@@ -37,29 +34,9 @@ export function explainHits(path: string, text: string, spots: readonly HitSpot[
 
 const PATH_BEFORE = /\b(?:from|import|require\s*\(|import\s*\()\s*$/;
 
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  return starts;
-}
-
-function regionAt(regions: readonly Region[], offset: number): Region | null {
-  let low = 0;
-  let high = regions.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    const region = regions[middle];
-    if (!region) return null;
-    if (offset < region.from) high = middle - 1;
-    else if (offset >= region.to) low = middle + 1;
-    else return region;
-  }
-  return null;
-}
-
 /**
  * `Head.name` means the same throughout a file in which `Head` is bound by an import or not at all. That is so if it stands
- * nowhere else but before a dot: whatever binds a name anew (a variable, a parameter, a function) does not go on with one.
+ * nowhere else but where no name is bound anew, as a variable, a parameter or a function is.
  * What is imported by a relative path is the same for all files that lead to it.
  */
 function groupOf(
@@ -88,7 +65,7 @@ function meaningOf(text: string, head: string): Meaning {
   let bound: Meaning = 'free';
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + head.length)) {
     if (isPart(text[at - 1]) || isPart(text[at + head.length])) continue;
-    if (text[at + head.length] === '.' && text[at + head.length + 1] !== '.') continue;
+    if (isBound(text, at, head)) continue;
     const imported: Meaning | null = bound === 'free' ? importAt(text, at, head) : null;
     if (!imported) return 'unclear';
     bound = imported;
@@ -96,8 +73,17 @@ function meaningOf(text: string, head: string): Meaning {
   return bound;
 }
 
+/** It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. */
+export function isBound(text: string, at: number, head: string): boolean {
+  const next = text[at + head.length];
+  if (next === '.' && text[at + head.length + 1] !== '.') return true;
+  const before = text.slice(Math.max(0, at - 40), at);
+  if (/\b(?:new|instanceof|extends|typeof)\s+$/.test(before)) return true;
+  return next === '(' && !/(?:\bfunction|\*)\s*$/.test(before);
+}
+
 /** What a name stands for that is bound by the import around it; null: there is none. */
-function importAt(text: string, at: number, head: string): Meaning | null {
+export function importAt(text: string, at: number, head: string): Meaning | null {
   const start = text.lastIndexOf('import', at);
   const before = text.slice(start, at);
   if (start < 0 || (start > 0 && text[start - 1] !== '\n') || /[;'"`=(]/.test(before)) return null;

@@ -1,6 +1,8 @@
 import { parentPort } from 'node:worker_threads';
-import type { HitSpot } from './explain.ts';
-import { Trees, type LookOptions } from './trees.ts';
+import type { LookOptions, TextHit } from './known-tree.ts';
+import type { Spot } from './spots.ts';
+import { Trees } from './trees.ts';
+import { eventsNoted } from './watch.ts';
 
 /** What the thread is asked. Imports nothing of other packages, so that it starts fast. */
 export type Request = { readonly id: number } & (
@@ -17,32 +19,65 @@ export type Request = { readonly id: number } & (
       readonly other: string;
       readonly endings: readonly string[];
     }
-  | { readonly kind: 'explain'; readonly root: string; readonly hits: readonly HitSpot[] }
-  | { readonly kind: 'forget'; readonly root: string }
+  | { readonly kind: 'rest'; readonly resting: boolean }
+  | { readonly kind: 'uses'; readonly root: string; readonly path: string; readonly name: string }
+  | {
+      readonly kind: 'places';
+      readonly root: string;
+      readonly spots: readonly (Spot & { readonly path: string })[];
+    }
+  | { readonly kind: 'explain'; readonly root: string; readonly hits: readonly TextHit[] }
 );
 
-const trees = new Trees();
+const trees = new Trees({ watches: true });
+const waiting: Request[] = [];
+let answering = false;
 let learning = false;
+/** So many want no more to be read than is asked for. */
+let resting = 0;
 
 parentPort?.on('message', (request: Request) => {
+  waiting.push(request);
+  if (!answering) void answerAll();
+});
+
+/** In the order they came. What was written before a question came is known when it is answered. */
+async function answerAll(): Promise<void> {
+  answering = true;
+  while (waiting.length > 0) {
+    const batch = waiting.splice(0);
+    if (batch.some(looksAtDisk)) await eventsNoted();
+    for (const request of batch) post(request);
+  }
+  answering = false;
+  if (!learning) learn();
+}
+
+const looksAtDisk = (request: Request): boolean =>
+  request.kind === 'same' ||
+  (request.kind === 'named' && !request.again) ||
+  (request.kind === 'look' && request.options.again !== true);
+
+function post(request: Request): void {
   try {
     parentPort?.postMessage({ id: request.id, value: answer(request) });
   } catch (error) {
     parentPort?.postMessage({ id: request.id, error: String(error) });
   }
-  if (!learning) learn();
-});
+}
 
 function answer(request: Request): unknown {
   if (request.kind === 'look') return trees.look(request.root, request.options);
   if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
   if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
-  if (request.kind === 'explain') return trees.explain(request.root, request.hits);
-  return trees.forget(request.root);
+  if (request.kind === 'rest') return void (resting += request.resting ? 1 : -1);
+  if (request.kind === 'uses') return trees.uses(request.root, request.path, request.name);
+  if (request.kind === 'places') return trees.places(request.root, request.spots);
+  return trees.explain(request.root, request.hits);
 }
 
 /** Between questions, what was not read yet is read a little at a time, so that the next question is answered faster. */
 function learn(): void {
-  learning = trees.learn();
+  learning = resting === 0 && trees.learn();
   if (learning) setImmediate(learn);
 }

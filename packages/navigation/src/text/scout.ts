@@ -1,8 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { ReveilleError } from '@reveille/protocol';
-import type { Explained, HitSpot } from './explain.ts';
+import type { PlaceText } from './declared.ts';
+import type { Explained } from './explain.ts';
+import type { Look, LookOptions, TextHit } from './known-tree.ts';
 import type { Request } from './scout-worker.ts';
-import type { Look, LookOptions } from './trees.ts';
+import type { PlainUses } from './plain-uses.ts';
+import type { Spot } from './spots.ts';
 
 const PROGRAM = import.meta.url.endsWith('.ts')
   ? new URL('./scout-worker.ts', import.meta.url)
@@ -34,12 +37,31 @@ export class Scout implements AsyncDisposable {
     return (await this.#ask({ kind: 'same', root, other, endings })) as boolean;
   }
 
-  async explain(root: string, hits: readonly HitSpot[]): Promise<readonly Explained[]> {
+  async explain(root: string, hits: readonly TextHit[]): Promise<readonly Explained[]> {
     return (await this.#ask({ kind: 'explain', root, hits })) as Explained[];
   }
 
-  forget(root: string): void {
-    if (this.#worker) void this.#ask({ kind: 'forget', root }).catch(() => undefined);
+  async uses(root: string, path: string, name: string): Promise<PlainUses | null> {
+    return (await this.#ask({ kind: 'uses', root, path, name })) as PlainUses | null;
+  }
+
+  async places(
+    root: string,
+    spots: readonly (Spot & { readonly path: string })[],
+  ): Promise<readonly PlaceText[]> {
+    return (await this.#ask({ kind: 'places', root, spots })) as PlaceText[];
+  }
+
+  /** Nothing is read in advance meanwhile: a server that loads its project takes every core. */
+  restUntil(over: Promise<unknown>): void {
+    const tell = (resting: boolean): void => {
+      if (!this.#closed) void this.#ask({ kind: 'rest', resting }).catch(() => undefined);
+    };
+    tell(true);
+    over.then(
+      () => tell(false),
+      () => tell(false),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -7,6 +7,7 @@ import {
   readSync,
   readdirSync,
   type Dirent,
+  type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
 
@@ -34,6 +35,8 @@ export interface SeenFile {
   readonly path: string;
   readonly size: number;
   readonly stamp: Stamp;
+  /** It has another name, maybe elsewhere, by which it can be written. */
+  readonly linked: boolean;
 }
 
 /** Differs if the file does. Numbers, for they are compared for every file of a tree with every question. */
@@ -54,25 +57,49 @@ export const isSameStamp = (one: Stamp, other: Stamp): boolean =>
 const TICK_MS = 50;
 export const isFresh = ({ changed }: Stamp, now: number): boolean => changed > now - TICK_MS;
 
-/** All plain files of a tree, no link followed. Only names and times are looked at, and none of them is shown. */
-export function scanTree(root: string): { readonly files: readonly SeenFile[]; readonly whole: boolean } {
+/** What a folder with all beneath it holds. */
+export interface Scan {
+  readonly files: readonly SeenFile[];
+  readonly folders: readonly string[];
+  /** False: there are more files than are looked at. */
+  readonly whole: boolean;
+}
+
+/**
+ * All plain files of a tree, or of a folder in it, no link followed. Only names and times are looked at, and none of them is
+ * shown. `entering` is called before a folder is listed: whoever watches it from then on misses nothing.
+ */
+export function scanTree(
+  root: string,
+  { within = '', entering = () => undefined }: { within?: string; entering?: (folder: string) => void } = {},
+): Scan {
   const files: SeenFile[] = [];
-  const waiting = [''];
+  const folders: string[] = [];
+  const waiting = [within];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    entering(folder);
+    folders.push(folder);
     const above = folder === '' ? '' : `${folder}/`;
     for (const entry of entriesOf(`${root}/${folder}`)) {
       const path = `${above}${entry.name}`;
-      if (entry.isDirectory() && !SKIPPED.has(entry.name)) waiting.push(path);
+      if (entry.isDirectory() && isLookedInto(entry.name)) waiting.push(path);
       if (!entry.isFile()) continue;
-      if (files.length >= MOST_FILES) return { files, whole: false };
-      const stats = lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
-      if (!stats?.isFile()) continue;
-      const { size, mtimeMs: modified, ctimeMs: changed, ino: inode } = stats;
-      files.push({ path, size, stamp: { modified, changed, size, inode } });
+      if (files.length >= MOST_FILES) return { files, folders, whole: false };
+      const stats = statsOf(`${root}/${path}`);
+      if (stats?.isFile()) files.push(seenFile(path, stats));
     }
   }
-  return { files, whole: true };
+  return { files, folders, whole: true };
 }
+
+export const isLookedInto = (folder: string): boolean => !SKIPPED.has(folder);
+
+export function seenFile(path: string, stats: Stats): SeenFile {
+  const { size, mtimeMs: modified, ctimeMs: changed, ino: inode, nlink } = stats;
+  return { path, size, stamp: { modified, changed, size, inode }, linked: nlink > 1 };
+}
+
+export const statsOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
 function entriesOf(folder: string): Dirent[] {
   try {

@@ -1,0 +1,367 @@
+import { dirname } from 'node:path/posix';
+import { languageOf } from '../languages.ts';
+import type { Contents, Held } from './contents.ts';
+import { placeText, type PlaceText } from './declared.ts';
+import { UNEXPLAINED, explainHits, type Explained } from './explain.ts';
+import { hitsIn, type TextHit } from './hits.ts';
+import { plainUses, type PlainUses } from './plain-uses.ts';
+import type { Spot } from './spots.ts';
+import {
+  LARGEST,
+  TreeReader,
+  isFresh,
+  isLookedInto,
+  isSameStamp,
+  scanTree,
+  seenFile,
+  statsOf,
+  type SeenFile,
+  type Stamp,
+} from './tree.ts';
+import { TreeWatch } from './watch.ts';
+import { contentHash, hasHash, needleOf, wordHashes, type Needle } from './words.ts';
+
+export type { TextHit };
+
+export interface LookOptions {
+  readonly needle: string | null;
+  /** A version of an earlier look; null: nothing is known. */
+  readonly since: number | null;
+  /** For the same question as the look before: the disk is not looked at anew. */
+  readonly again?: boolean;
+}
+
+export interface Look {
+  /** Counts every look that found a change. */
+  readonly version: number;
+  /** What changed since the version asked about. */
+  readonly changes: Changes;
+  readonly hits: readonly TextHit[];
+  /** Why the hits may not be all. */
+  readonly why: string | null;
+}
+
+export interface Changes {
+  readonly created: readonly string[];
+  readonly changed: readonly string[];
+  readonly deleted: readonly string[];
+}
+
+interface Known {
+  readonly stamp: Stamp;
+  /** It was written so lately that its stamp does not tell whether it was written again. */
+  fresh: boolean;
+  readonly size: number;
+  readonly bornAt: number;
+  readonly changedAt: number;
+  /** Null: not read yet, so it may hold any word. */
+  words: { readonly hashes: Uint32Array; readonly content: string } | null;
+}
+
+interface Found {
+  readonly hits: readonly TextHit[];
+  readonly why: string | null;
+}
+
+/** One look at the disk. */
+interface Round {
+  readonly next: number;
+  readonly now: number;
+  readonly reader: TreeReader;
+  /** The system says that it was written: that its times are the same does not count. */
+  readonly touched: boolean;
+}
+
+const MOST_HITS = 50_000;
+/** Names whose hits are kept for each tree, and the most hits of one. */
+const MOST_FOUND = 8;
+const MOST_KEPT = 10_000;
+/** A file with two names can be written by the one that is not watched: so many are looked at each time. */
+const MOST_LINKED = 500;
+/** What the system does not tell (a file that is written through memory) is seen after so long, once nobody waits. */
+const TRUST_MS = 30_000;
+const SLICE_MS = 4;
+
+/** The files of one tree: which there are, what changed, what words are in them. */
+export class KnownTree implements Disposable {
+  readonly #root: string;
+  readonly #contents: Contents;
+  readonly #known = new Map<string, Known>();
+  readonly #deleted = new Map<string, number>();
+  /** What was found in this version: the next page of an answer, or the same name asked in another way, looks again. */
+  readonly #found = new Map<string, Found>();
+  readonly #named = new Map<string, readonly string[]>();
+  readonly #unread = new Set<string>();
+  readonly #linked = new Set<string>();
+  #watch: TreeWatch | null = null;
+  #watches: boolean;
+  #born = '';
+  /** When all of it was last looked at, and whether anybody has asked since. */
+  #wholeAt = 0;
+  #asked = false;
+  #version = 0;
+  #whole = true;
+
+  constructor(root: string, options: { readonly contents: Contents; readonly watches: boolean }) {
+    this.#root = root;
+    this.#contents = options.contents;
+    this.#watches = options.watches;
+  }
+
+  look({ needle, since, again = false }: LookOptions): Look {
+    if (!again || this.#version === 0) this.#refresh();
+    const changes = since === null || since === this.#version ? NONE : this.#changesSince(since);
+    const { hits, why } = needle === null ? NOTHING : this.#findOnce(needle);
+    const partly = this.#whole ? why : 'the tree has more files than are looked at';
+    return { version: this.#version, changes, hits, why: partly };
+  }
+
+  named(names: readonly string[], again: boolean): readonly string[] {
+    if (!again || this.#version === 0) this.#refresh();
+    const key = names.join('/');
+    const known =
+      this.#named.get(key) ??
+      [...this.#known.keys()].filter((path) => names.includes(path.slice(path.lastIndexOf('/') + 1)));
+    this.#named.set(key, known);
+    return known;
+  }
+
+  contents(endings: readonly string[]): Map<string, string | null> {
+    this.#refresh();
+    const fitting = [...this.#known].filter(([path]) => endings.some((ending) => path.endsWith(ending)));
+    using reader = new TreeReader(this.#root);
+    return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)?.content ?? null]));
+  }
+
+  explain(hits: readonly TextHit[]): Explained[] {
+    using reader = new TreeReader(this.#root);
+    const all = new Map<TextHit, Explained>();
+    for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
+      const held = this.#hold(reader, path);
+      const explained = held && explainHits(path, held, within);
+      for (const [i, hit] of within.entries()) all.set(hit, explained?.[i] ?? UNEXPLAINED);
+    }
+    return hits.map((hit) => all.get(hit) ?? UNEXPLAINED);
+  }
+
+  /** Where a file uses a name, if it defines none; null: a parser must say. */
+  uses(path: string, name: string): PlainUses | null {
+    using reader = new TreeReader(this.#root);
+    const held = this.#hold(reader, path);
+    return held && plainUses(path, held, name);
+  }
+
+  /** The lines of places, and what is declared there. */
+  places(spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
+    using reader = new TreeReader(this.#root);
+    return spots.map((spot) => {
+      const held = this.#hold(reader, spot.path);
+      return held ? placeText(spot.path, held, spot) : { text: '', declared: null };
+    });
+  }
+
+  learn(): boolean {
+    using reader = new TreeReader(this.#root);
+    const until = performance.now() + SLICE_MS;
+    for (const path of this.#unread) {
+      if (performance.now() > until) return true;
+      this.#unread.delete(path);
+      const known = this.#known.get(path);
+      if (!known) continue;
+      this.#read(reader, path, known);
+      if (this.#contents.hasRoom(known.size) && languageOf(path)?.name === 'typescript')
+        this.#hold(reader, path)?.regions();
+    }
+    if (this.#asked && this.#watch && performance.now() - this.#wholeAt > TRUST_MS) this.#lookAt(false);
+    return false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch?.[Symbol.dispose]();
+    this.#watch = null;
+  }
+
+  #refresh(): void {
+    const { ino, birthtimeMs } = statsOf(this.#root) ?? {};
+    const born = `${ino} ${birthtimeMs}`;
+    // Another folder of its name: what was watched is not there any more.
+    if (born !== this.#born) this[Symbol.dispose]();
+    this.#born = born;
+    this.#asked = true;
+    this.#lookAt(this.#watch?.lost === false && this.#linked.size <= MOST_LINKED);
+  }
+
+  #lookAt(onlyTouched: boolean): void {
+    using reader = new TreeReader(this.#root);
+    const round = { next: this.#version + 1, now: Date.now(), reader, touched: onlyTouched };
+    const changed = onlyTouched ? this.#lookAtTouched(round) : this.#lookAtAll(round);
+    if (!changed) return;
+    this.#version = round.next;
+    this.#found.clear();
+    this.#named.clear();
+  }
+
+  #lookAtAll(round: Round): boolean {
+    const watch = this.#beginWatch();
+    const { files, whole } = scanTree(this.#root, { entering: (folder) => watch?.add(folder) });
+    this.#whole = whole;
+    if (!whole) watch?.refuse();
+    this.#wholeAt = performance.now();
+    this.#asked = false;
+    let changed = false;
+    for (const file of files) changed = this.#note(file, round) || changed;
+    if (this.#known.size === files.length) return changed;
+    const seen = new Set(files.map(({ path }) => path));
+    const gone = [...this.#known.keys()].filter((path) => !seen.has(path));
+    return this.#remove(gone, round) || changed;
+  }
+
+  /** One that was lost is begun anew, unless it would be lost again. */
+  #beginWatch(): TreeWatch | null {
+    if (this.#watch?.refused) this.#watches = false;
+    if (this.#watch?.lost) this[Symbol.dispose]();
+    if (this.#watches) this.#watch ??= TreeWatch.of(this.#root);
+    this.#watch?.begin();
+    return this.#watch;
+  }
+
+  /** The shorter first: what was in a folder that is gone, or a link now, is gone with it. */
+  #lookAtTouched(round: Round): boolean {
+    const touched = [...(this.#watch?.take() ?? []), ...this.#linked];
+    let changed = false;
+    for (const path of touched.toSorted((a, b) => a.length - b.length)) {
+      const folder = dirname(path);
+      if (!this.#watch?.has(folder === '.' ? '' : folder)) continue;
+      changed = this.#lookAtPath(path, round) || changed;
+    }
+    return changed;
+  }
+
+  #lookAtPath(path: string, round: Round): boolean {
+    const stats = statsOf(`${this.#root}/${path}`);
+    const isFolder = stats?.isDirectory() === true && isLookedInto(path.slice(path.lastIndexOf('/') + 1));
+    const file = stats?.isFile() ? [seenFile(path, stats)] : [];
+    const wasFolder = this.#watch?.has(path) === true;
+    if (wasFolder) this.#watch?.drop(path);
+    if (isFolder || wasFolder) return this.#replace(path, isFolder ? this.#enter(path) : file, round);
+    const [seen] = file;
+    if (seen) return this.#note(seen, round);
+    return this.#known.has(path) && this.#remove([path], round);
+  }
+
+  #enter(path: string): readonly SeenFile[] {
+    const entering = (folder: string): void => this.#watch?.add(folder);
+    const { files, whole } = scanTree(this.#root, { within: path, entering });
+    if (!whole) this.#watch?.refuse();
+    return files;
+  }
+
+  /** What is there now is all that is left of a folder and what was beneath it. */
+  #replace(path: string, files: readonly SeenFile[], round: Round): boolean {
+    const seen = new Set(files.map((file) => file.path));
+    const beneath = `${path}/`;
+    const gone = [...this.#known.keys()].filter(
+      (each) => (each === path || each.startsWith(beneath)) && !seen.has(each),
+    );
+    let changed = this.#remove(gone, round);
+    for (const file of files) changed = this.#note(file, round) || changed;
+    return changed;
+  }
+
+  #remove(paths: readonly string[], { next }: Round): boolean {
+    for (const path of paths) {
+      this.#known.delete(path);
+      this.#linked.delete(path);
+      this.#deleted.set(path, next);
+    }
+    return paths.length > 0;
+  }
+
+  #note({ path, stamp, size, linked }: SeenFile, round: Round): boolean {
+    const { next, now, reader } = round;
+    const known = this.#known.get(path);
+    if (known && isSameStamp(known.stamp, stamp) && !this.#isRewritten(path, known, round)) return false;
+    const fresh = isFresh(stamp, now);
+    const file: Known = { stamp, fresh, size, bornAt: known?.bornAt ?? next, changedAt: next, words: null };
+    if (fresh) this.#read(reader, path, file);
+    this.#unread.add(path);
+    this.#known.set(path, file);
+    this.#deleted.delete(path);
+    if (linked) this.#linked.add(path);
+    else this.#linked.delete(path);
+    return true;
+  }
+
+  /** The same stamp does not tell: its content does. */
+  #isRewritten(path: string, known: Known, { now, reader, touched }: Round): boolean {
+    if (!known.fresh && !touched) return false;
+    known.fresh = isFresh(known.stamp, now);
+    return contentOf(path, known, reader).content !== known.words?.content;
+  }
+
+  #changesSince(since: number): Changes {
+    const fresh = [...this.#known].filter(([, { changedAt }]) => changedAt > since);
+    return {
+      created: fresh.filter(([, { bornAt }]) => bornAt > since).map(([path]) => path),
+      changed: fresh.filter(([, { bornAt }]) => bornAt <= since).map(([path]) => path),
+      deleted: [...this.#deleted].filter(([, at]) => at > since).map(([path]) => path),
+    };
+  }
+
+  #findOnce(text: string): Found {
+    const known = this.#found.get(text) ?? this.#find(needleOf(text));
+    this.#found.delete(text);
+    if (known.hits.length > MOST_KEPT) return known;
+    this.#found.set(text, known);
+    for (const oldest of this.#found.keys()) if (this.#found.size > MOST_FOUND) this.#found.delete(oldest);
+    return known;
+  }
+
+  #find(needle: Needle): Found {
+    const hits: TextHit[] = [];
+    using reader = new TreeReader(this.#root);
+    for (const [path, { words, size }] of this.#known) {
+      if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words.hashes, hash)))) continue;
+      const held = words ? this.#hold(reader, path) : this.#holdIf(reader, path, needle);
+      if (held) hits.push(...hitsIn(path, held.text, needle));
+      if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
+    }
+    return { hits, why: null };
+  }
+
+  /** The text of a file as it was when it was read, or as it is. */
+  #hold(reader: TreeReader, path: string): Held | null {
+    const known = this.#known.get(path);
+    const held = known?.words ? this.#contents.get(known.words.content) : null;
+    if (held) return held;
+    const bytes = reader.read(path);
+    return bytes && this.#contents.keep(contentHash(bytes), bytes);
+  }
+
+  #holdIf(reader: TreeReader, path: string, needle: Needle): Held | null {
+    const bytes = reader.read(path);
+    return bytes?.includes(needle.bytes) ? this.#contents.keep(contentHash(bytes), bytes) : null;
+  }
+
+  #read(reader: TreeReader, path: string, known: Known): Known['words'] {
+    if (known.words) return known.words;
+    const { bytes, ...words } = contentOf(path, known, reader);
+    if (bytes && this.#contents.hasRoom(bytes.length)) this.#contents.keep(words.content, bytes);
+    return (known.words = words);
+  }
+}
+
+function contentOf(
+  path: string,
+  { size, stamp }: Known,
+  reader: TreeReader,
+): { hashes: Uint32Array; content: string; bytes: Buffer | null } {
+  const bytes = size > LARGEST ? null : reader.read(path);
+  if (bytes) return { hashes: wordHashes(bytes), content: contentHash(bytes), bytes };
+  // What is not read is known by its stamp alone.
+  const content = `${stamp.modified}:${stamp.changed}:${size}:${stamp.inode}`;
+  return { hashes: new Uint32Array(), content, bytes: null };
+}
+
+const NOTHING: Found = { hits: [], why: null };
+const NONE: Changes = { created: [], changed: [], deleted: [] };

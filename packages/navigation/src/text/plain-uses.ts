@@ -1,0 +1,45 @@
+import { languageOf } from '../languages.ts';
+import { isUse } from '../syntax/uses.ts';
+import type { Held } from './contents.ts';
+import { importAt, isBound } from './explain.ts';
+import { spotsOf, type Spot, type TextSpot } from './spots.ts';
+
+/** Where a file uses a name and does not define it. */
+export interface PlainUses {
+  readonly spots: readonly Spot[];
+  /** How many there are besides of members of something (`other.name`), which the name alone does not mean. */
+  readonly members: number;
+}
+
+/** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
+export function plainUses(path: string, held: Held, name: string): PlainUses | null {
+  const regions = languageOf(path)?.name === 'typescript' ? held.regions() : null;
+  if (!regions) return null;
+  const rowOf = ({ offset, column }: TextSpot): string => {
+    const end = held.text.indexOf('\n', offset);
+    return held.text.slice(offset - column + 1, end < 0 ? held.text.length : end);
+  };
+  const used = spotsOf(held.text, name).filter(({ offset }) => !regions.at(offset));
+  if (!used.every((spot) => isUse(rowOf(spot), spot.column, name))) return null;
+  // Three dots before it spread it.
+  const isMember = ({ offset }: TextSpot): boolean =>
+    held.text[offset - 1] === '.' && held.text[offset - 2] !== '.';
+  const own = used.filter((spot) => !isMember(spot));
+  const taken = own.length > 0 ? differing(held.text, own, name) : used;
+  if (taken.length === 0) return null;
+  return {
+    spots: taken.map(({ line, column }) => ({ line, column })),
+    members: own.length > 0 ? used.length - own.length : 0,
+  };
+}
+
+/**
+ * Those of them that can mean something else than the others. Where a name is bound by an import, all do that are not bound anew;
+ * where nothing can bind it, all mean the same.
+ */
+function differing(text: string, spots: readonly TextSpot[], name: string): readonly TextSpot[] {
+  const binding = spots.filter(({ offset }) => !isBound(text, offset, name));
+  const imports = binding.filter(({ offset }) => importAt(text, offset, name) !== null);
+  if (imports.length === 1) return [...imports, ...binding.filter((spot) => spot !== imports[0])];
+  return binding.length === 0 ? spots.slice(0, 1) : spots;
+}

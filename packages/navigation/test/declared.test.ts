@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { Syntax } from '../src/syntax/syntax.ts';
+import { heldText } from '../src/text/contents.ts';
+import { placeText } from '../src/text/declared.ts';
+import { plainUses } from '../src/text/plain-uses.ts';
+import { spotsOf } from '../src/text/spots.ts';
+
+/** Each with the places of `x` in it. */
+const TEXTS: readonly string[] = [
+  'export class x {}',
+  'class x {}\nfunction y() {\nclass x {}\n}',
+  'export default abstract class x {\n}\nexport async function x() {}',
+  'namespace N {\nexport class x {}\n}',
+  'declare module "m" {\nexport interface x {}\n}',
+  '/*\nclass x {}\n*/\nconst a = `\nclass x {}\n${() => {\nclass x {}\n}}\n`;\nenum x {}',
+  'f(() =>\nfunction x() {})',
+  'const s = "{"; // {\nexport interface x {}',
+  '  class x {}\nexport function* x() {}\nexport const x = 1;',
+];
+
+test('[NAV1.6] what begins its line and is declared at the top is known without parsing, as the parser knows it', async () => {
+  const syntax = new Syntax();
+  for (const text of TEXTS)
+    for (const spot of spotsOf(text, 'x')) {
+      const { declared } = placeText('a.ts', heldText(text), spot);
+      const parsed = await syntax.at('a.ts', text, spot);
+      const { name, kind, exported, container, local } = parsed ?? {};
+      if (declared) {
+        expect({ ...declared, container: null, local: false }, text).toEqual({
+          name,
+          kind,
+          exported,
+          container,
+          local,
+        });
+      }
+    }
+  const seen = (text: string) =>
+    spotsOf(text, 'x').map((spot) => placeText('a.ts', heldText(text), spot).declared?.kind ?? null);
+  expect(TEXTS.map(seen)).toEqual([
+    ['class'],
+    ['class', null],
+    ['class', 'function'],
+    [null],
+    [null],
+    [null, null, null, 'enum'],
+    [null],
+    ['interface'],
+    [null, null, null],
+  ]);
+  expect(placeText('a.py', heldText('class x {}'), { line: 1, column: 7 }).declared).toBeNull();
+  expect(placeText('a.ts', heldText('a\r\nb  \r\n'), { line: 2, column: 1 }).text).toBe('b');
+  expect(placeText('a.ts', heldText('a'), { line: 3, column: 1 }).text).toBe('');
+});
+
+test('[NAV2.9] of the uses of a name those are asked about that may mean something else', () => {
+  const uses = (text: string) => {
+    const found = plainUses('a.ts', heldText(text), 'x');
+    return found && { lines: found.spots.map(({ line }) => line), members: found.members };
+  };
+  const imported = "import { x } from './x';\n";
+  // What an import binds, all mean: called, made, or before a dot. Members of others do not count.
+  expect(uses(`${imported}a = x();\nnew x();\nx.y;\na.x;\n// x\n'x'`)).toEqual({ lines: [1], members: 1 });
+  // A parameter or a pattern may bind it anew.
+  expect(uses(`${imported}a = x();\n((x) => 1);\nx.y`)).toEqual({ lines: [1, 3], members: 0 });
+  expect(uses('a = x();\nx.y')).toEqual({ lines: [1], members: 0 });
+  expect(uses('f(x);\nx.y')).toEqual({ lines: [1, 2], members: 0 });
+  expect(uses('f(...x);\na.x')).toEqual({ lines: [1], members: 1 });
+  // There are members only.
+  expect(uses('a.x;\nb.x()')).toEqual({ lines: [1, 2], members: 0 });
+  // It may be defined here.
+  expect(uses(`${imported}class A { x = 1 }`)).toBeNull();
+  expect(uses('// x')).toBeNull();
+});
