@@ -70,13 +70,9 @@ test('[LIM2.10][LIM2.18] on a machine without room real agents run one after the
   });
   house.env['REVEILLE_GOVERNOR_ENABLED'] = 'true';
   const client = await house.connect();
-  const steps = [
-    { do: 'sh', command: 'echo here > here.txt' },
-    { do: 'waitFile', path: 'go.txt' },
-    report('done'),
-  ];
+  const steps = [{ do: 'waitFile', path: 'go', ready: 'ready' }, report('done')];
   const first = await house.run(client, play(steps));
-  const worktree = await worktreeWith(client, first, 'here.txt');
+  const worktree = await worktreeWith(client, first, 'ready');
   const second = await house.run(client, play([report('done too')]));
   await until(async () => (await client.getTask(second.task.id)).task.waitingOn === 'memory');
   const { task, run } = await client.getTask(second.task.id);
@@ -86,7 +82,7 @@ test('[LIM2.10][LIM2.18] on a machine without room real agents run one after the
   await until(async () => ((await client.getTask(first.task.id)).run?.resources?.rssBytes ?? 0) > 20 * MB);
   const { agents } = await client.views.host();
   expect(agents).toMatchObject({ waiting: 1 });
-  writeFileSync(join(worktree, 'go.txt'), 'go\n');
+  writeFileSync(join(worktree, 'go'), '');
   expect(await endOf(client, first)).toMatchObject({ status: 'success', output: 'done' });
   expect(await endOf(client, second)).toMatchObject({ status: 'success', output: 'done too' });
   const ended = (await client.getTask(first.task.id)).run?.resources;
