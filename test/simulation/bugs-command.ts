@@ -111,16 +111,6 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     why: 'a parent that would have to ask itself is asked to allow it',
   },
   {
-    name: 'allows-what-it-must-ask-for',
-    invariant: 'families',
-    file: core('permits.ts'),
-    find: `  if (session === null || (await mayAllow(tx, context, await tx.need('session', session), action))) return;
-`,
-    replace: `  if (session === null || context.host !== '') return;
-`,
-    why: 'whoever is asked allows what it may not do itself',
-  },
-  {
     name: 'plan-starts-unapproved',
     invariant: 'permits',
     file: core('plan-approval.ts'),
