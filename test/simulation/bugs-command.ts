@@ -11,14 +11,6 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     why: 'another agent is started with the session of the one before it, and not told the task',
   },
   {
-    name: 'history-of-another-after-a-review',
-    invariant: 'swaps',
-    file: core('run-acts.ts'),
-    find: `last.goesOn && !last.run?.swap ?`,
-    replace: `last.goesOn ?`,
-    why: 'what was swapped while nobody was at work goes on with the session of the one before it',
-  },
-  {
     name: 'swapped-beside-the-old-one',
     invariant: 'one agent',
     file: core('worker-run.ts'),
@@ -35,14 +27,6 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
 `,
     replace: '',
     why: 'who is at work goes on although another was asked for',
-  },
-  {
-    name: 'taken-over-unsaid',
-    invariant: 'swaps',
-    file: core('pausing.ts'),
-    find: `takenOver ? newId(context, 'msg') : run.turns`,
-    replace: `run.turns`,
-    why: 'a worker that was paused again before it went on is not told that a person worked in its checkout',
   },
   {
     name: 'leave-not-used-up',
@@ -62,16 +46,6 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     replace: `  if (grants.length === 0) return false;
 `,
     why: 'a yes to one thing lets the agent do another',
-  },
-  {
-    name: 'no-means-yes',
-    invariant: 'permits',
-    file: core('permits.ts'),
-    find: `  if (!action || id === null || verdictOf(text) === 'deny') return;
-`,
-    replace: `  if (!action || id === null) return;
-`,
-    why: 'an agent that was refused may do it all the same',
   },
   {
     name: 'rules-of-the-parent-forgotten',
@@ -111,16 +85,6 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     why: 'a parent that would have to ask itself is asked to allow it',
   },
   {
-    name: 'allows-what-it-must-ask-for',
-    invariant: 'families',
-    file: core('permits.ts'),
-    find: `  if (session === null || (await mayAllow(tx, context, await tx.need('session', session), action))) return;
-`,
-    replace: `  if (session === null || context.host !== '') return;
-`,
-    why: 'whoever is asked allows what it may not do itself',
-  },
-  {
     name: 'plan-starts-unapproved',
     invariant: 'permits',
     file: core('plan-approval.ts'),
@@ -129,24 +93,6 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     replace: `  return task.attempts > 0 ? null : task;
 `,
     why: 'what an orchestrator made of a goal starts before the person has seen it',
-  },
-  {
-    name: 'deployed-around-the-approval',
-    invariant: 'permits',
-    file: core('plan-approval.ts'),
-    find: `  if (!plan || !never || !(await mustAsk(tx, caller))) return;
-`,
-    replace: `  if (!plan || !never || plan.why === 'saved' || !(await mustAsk(tx, caller))) return;
-`,
-    why: 'an orchestrator starts the tasks of a plan one by one instead of asking',
-  },
-  {
-    name: 'refused-plan-tried-again',
-    invariant: 'permits',
-    file: core('plan-approval.ts'),
-    find: `(plan?.state === 'cancelled' && !plan.started)`,
-    replace: `(plan?.state === 'cancelled' && !plan)`,
-    why: 'what the person did not agree to is tried again, task by task, by whoever made it',
   },
   {
     name: 'status-wakes',

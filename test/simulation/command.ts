@@ -67,7 +67,7 @@ async function newRules(world: World, _person: Orchestrator, life: Life): Promis
   for (const { id, session, epoch, task } of open) {
     const caller = { kind: 'worker', session, run: id, epoch } as const;
     for (const kind of ACTION_KINDS) {
-      const action = { ...makeAction(world), kind };
+      const action = { ...makeAction(world), kind, tool: kind };
       const { verdict } = await life.engine.permits.judge(caller, action);
       const row = rows.task.get(task);
       world.check(

@@ -114,12 +114,21 @@ function wordsOf(world: World, request: Request): string {
 async function meddle(agent: Process): Promise<void> {
   const { world } = agent;
   const { chance, auditor } = world;
+  const given = plansOf(agent).filter(({ state }) => state === 'cancelled');
+  if (given.length > 0 && chance.hit(0.6)) return tryAgain(agent, given);
   const plan = chance.pick(plansOf(agent));
   const task = chance.pick(plan ? auditor.ledger.tasksIn(plan.id) : []);
   if (!plan || !task) return;
   const act = chance.pick(Object.keys(MEDDLING)) ?? 'retry';
   if (act === 'deploy') return deploy(agent, plan, task);
   await attempt(agent, `${act}s`, async (to) => MEDDLING[act]?.(to, task, plan, world));
+}
+
+/** What was given up, perhaps because the person did not agree to it. */
+async function tryAgain(agent: Process, plans: readonly Plan[]): Promise<void> {
+  const tasks = plans.flatMap(({ id }) => agent.world.auditor.ledger.tasksIn(id));
+  const task = agent.world.chance.pick(tasks);
+  if (task) await attempt(agent, 'tries again', (to) => to.retryTask(task.id));
 }
 
 type Meddle = (to: Orchestrator, task: Task, plan: Plan, world: World) => Promise<unknown>;

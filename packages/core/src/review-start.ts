@@ -14,7 +14,7 @@ import { newId, type Context } from './context.ts';
 import { modelFor } from './definitions.ts';
 import { enqueue } from './mailbox.ts';
 import { offerTask } from './offers.ts';
-import { policyOf } from './policy-chain.ts';
+import { policyOf, policyOfSession } from './policy-chain.ts';
 import { openRequest } from './requests.ts';
 import { reviewPrompt, reviewWhy } from './review-words.ts';
 import type { Tx } from './tx.ts';
@@ -67,7 +67,7 @@ async function startReviewer(
   const name = `review of ${task.name}`.slice(0, LENGTHS.name);
   const place = { parent: worker.id, rootKind: worker.rootKind, depth: worker.depth + 1 };
   const session = bornSession(tx, context, { ...place, kind: 'worker', task: id, name, repository });
-  const policy = policyOf(context, by, repository, task.policy);
+  const policy = policyOf(context, by, repository, await policyOfSession(tx, context, worker));
   const reviewer = bornTask(tx, {
     id,
     plan: null,
