@@ -281,7 +281,7 @@ describe('a host that is too small', () => {
     expect(told.map(({ text }) => text)).toEqual([expect.stringContaining('Make room') as string]);
     machine.look({ disk: 5_000 });
     await quiet();
-    expect(world.working).toEqual(['light', 'other']);
+    expect(world.working.toSorted()).toEqual(['light', 'other']);
     for (const name of ['light', 'other']) await world.worker(name).reports();
   });
 
