@@ -323,9 +323,10 @@ export class KnownTree implements Disposable {
   #find(needle: Needle): Found {
     const hits: TextHit[] = [];
     using reader = new TreeReader(this.#root);
-    for (const [path, { words, size }] of this.#known) {
+    for (const [path, { words, size, content }] of this.#known) {
       if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words, hash)))) continue;
-      const held = this.#hold(reader, path);
+      // An answer from text is wanted at once: of what was never read only what matters is kept.
+      const held = this.#hold(reader, path, content === null ? needle : null);
       if (held?.text.includes(needle.text)) hits.push(...hitsIn(path, held.text, needle));
       if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
     }
@@ -333,12 +334,12 @@ export class KnownTree implements Disposable {
   }
 
   /** The text of a file as it was when it was read, or as it is. */
-  #hold(reader: TreeReader, path: string): Held | null {
+  #hold(reader: TreeReader, path: string, needle: Needle | null = null): Held | null {
     const known = this.#known.get(path);
     const held = known?.content ? this.#contents.get(known.content) : null;
     if (held) return held;
     const bytes = reader.read(path);
-    if (!bytes) return null;
+    if (!bytes || (needle && !bytes.includes(needle.bytes))) return null;
     const content = contentHash(bytes);
     if (known) known.content ??= content;
     return this.#contents.keep(content, bytes);
