@@ -2,6 +2,7 @@ import type { CodeLine, Uncovered } from '@reveille/protocol';
 import { extensionOf, isMade, languageOf, type Language } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
 import type { Role } from '../syntax/syntax.ts';
+import { isUse } from '../syntax/uses.ts';
 import { UNEXPLAINED, type Explained } from '../text/explain.ts';
 import type { TextHit } from '../text/known-tree.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
@@ -27,6 +28,7 @@ export class Targets {
   readonly #inquiry: Inquiry;
   readonly #session: ServerSession;
   readonly #asked = new Map<string, Promise<readonly string[]>>();
+  #foreseeing = true;
 
   constructor(inquiry: Inquiry, session: ServerSession) {
     this.#inquiry = inquiry;
@@ -40,22 +42,27 @@ export class Targets {
   }
 
   /**
-   * While the server still lists the uses: a member of something else (`Other.name`) is most likely none, and will have to be
-   * asked about. What is not needed in the end is not looked at.
+   * While the server still lists the uses: a member of something else (`Other.name`), and what may define another of the name, is
+   * most likely none of them, and will have to be asked about. What is not needed in the end is not looked at.
    */
   async foresee(hits: readonly TextHit[], name: string): Promise<void> {
-    if (this.#session.language.opensAsked || !/^[\p{L}_$]/u.test(name)) return;
-    const likely = hitsToExplain(hits, this.#session.language).filter(
-      ({ text, column }) => text[column - 2] === '.',
+    if (this.#session.language.opensAsked) return;
+    const all = hitsToExplain(hits, this.#session.language);
+    const explained = await this.#inquiry.explain(all);
+    const likely = all.flatMap((hit, i) => {
+      const { role, group } = explained[i] ?? UNEXPLAINED;
+      const isLikely = hit.text[hit.column - 2] === '.' || !isUse(hit.text, hit.column, name);
+      return role === 'code' && isLikely ? [[group ?? keyOf(hit), hit] as const] : [];
+    });
+    const groups = [...new Map(likely)].slice(0, MOST_FORESEEN);
+    await inBatches(groups, AT_ONCE, async ([group, hit]) =>
+      this.#foreseeing ? await this.of(hit, group) : [],
     );
-    const explained = await this.#inquiry.explain(likely);
-    const groups = new Map(
-      likely.flatMap((hit, i) => {
-        const { role, group } = explained[i] ?? UNEXPLAINED;
-        return role === 'code' && group !== null ? [[group, hit] as const] : [];
-      }),
-    );
-    await inBatches([...groups].slice(0, MOST_FORESEEN), AT_ONCE, ([group, hit]) => this.of(hit, group));
+  }
+
+  /** From now on it is known what must be asked. */
+  known(): void {
+    this.#foreseeing = false;
   }
 }
 

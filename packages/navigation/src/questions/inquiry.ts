@@ -140,6 +140,7 @@ export class Inquiry {
 
   /** What can be said of hits by their files alone. */
   async explain(hits: readonly TextHit[]): Promise<readonly Explained[]> {
+    if (hits.length === 0) return [];
     await this.#explaining;
     const fresh = hits.filter((hit) => !this.#explained.has(hit));
     if (fresh.length > 0) {
@@ -190,12 +191,13 @@ export class Inquiry {
     const waitMs = warm ? Math.max(this.#means.warmMs, this.asking.waitMs) : this.asking.waitMs;
     const patience = AbortSignal.timeout(waitMs);
     // Who waits for the server anyway needs the words only if it does not come.
-    const text = warm || waitMs >= PATIENT_MS ? null : ways.byText();
+    const waits = waitMs >= PATIENT_MS;
+    const text = warm || waits ? null : ways.byText();
     const ask = async () =>
       await this.#ask(place, language, { patience: AbortSignal.timeout(waitMs), byServer: ways.byServer });
     // A server that loads its project takes every core: the words come first, and in an instant.
     const asked = text === null ? ask() : text.then(ask, ask);
-    if (!warm) this.#means.scout.restUntil(asked);
+    if (!warm && waits) this.#means.scout.restUntil(asked);
     const outcome = await Promise.race([asked, givenUp(patience, warm), givenUp(this.asking.signal, warm)]);
     if (outcome.answer !== null) return outcome.answer;
     return withNote(await (text ?? ways.byText()), outcome.why);

@@ -92,6 +92,7 @@ async function usagesByServer(
           places: await untilStable(session, () => placesOf(session, ask.file, spots)),
           declared: await declaredAt(session, ask.file, spots),
         };
+  foreseen.known();
   // What was asked before anything changed does not count either.
   const targets = isSame ? foreseen : new Targets(inquiry, session);
   const answer = await explained(inquiry, session, { ask, anchors, look, first, notLoaded, targets });

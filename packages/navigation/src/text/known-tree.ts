@@ -54,8 +54,10 @@ interface Known {
   readonly size: number;
   readonly bornAt: number;
   readonly changedAt: number;
-  /** Null: not read yet, so it may hold any word. */
-  words: { readonly hashes: Uint32Array; readonly content: string } | null;
+  /** Which content it has; null: not read yet. */
+  content: string | null;
+  /** Hashes of the words in it; null: it may hold any. */
+  words: Uint32Array | null;
 }
 
 interface Found {
@@ -130,7 +132,7 @@ export class KnownTree implements Disposable {
     this.#refresh();
     const fitting = [...this.#known].filter(([path]) => endings.some((ending) => path.endsWith(ending)));
     using reader = new TreeReader(this.#root);
-    return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)?.content ?? null]));
+    return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)]));
   }
 
   explain(hits: readonly TextHit[]): Explained[] {
@@ -169,8 +171,8 @@ export class KnownTree implements Disposable {
       const known = this.#known.get(path);
       if (!known) continue;
       this.#read(reader, path, known);
-      if (this.#contents.hasRoom(known.size) && languageOf(path)?.name === 'typescript')
-        this.#hold(reader, path)?.regions();
+      const isHeld = known.content !== null && this.#contents.get(known.content) !== null;
+      if (isHeld && languageOf(path)?.name === 'typescript') this.#hold(reader, path)?.regions();
     }
     if (this.#asked && this.#watch && performance.now() - this.#wholeAt > TRUST_MS) this.#lookAt(false);
     return false;
@@ -282,7 +284,8 @@ export class KnownTree implements Disposable {
     const known = this.#known.get(path);
     if (known && isSameStamp(known.stamp, stamp) && !this.#isRewritten(path, known, round)) return false;
     const fresh = isFresh(stamp, now);
-    const file: Known = { stamp, fresh, size, bornAt: known?.bornAt ?? next, changedAt: next, words: null };
+    const bornAt = known?.bornAt ?? next;
+    const file: Known = { stamp, fresh, size, bornAt, changedAt: next, content: null, words: null };
     if (fresh) this.#read(reader, path, file);
     this.#unread.add(path);
     this.#known.set(path, file);
@@ -296,7 +299,7 @@ export class KnownTree implements Disposable {
   #isRewritten(path: string, known: Known, { now, reader, touched }: Round): boolean {
     if (!known.fresh && !touched) return false;
     known.fresh = isFresh(known.stamp, now);
-    return contentOf(path, known, reader).content !== known.words?.content;
+    return contentOf(reader.read(path), known) !== known.content;
   }
 
   #changesSince(since: number): Changes {
@@ -320,48 +323,44 @@ export class KnownTree implements Disposable {
   #find(needle: Needle): Found {
     const hits: TextHit[] = [];
     using reader = new TreeReader(this.#root);
-    for (const [path, { words, size }] of this.#known) {
-      if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words.hashes, hash)))) continue;
-      const held = words ? this.#hold(reader, path) : this.#holdIf(reader, path, needle);
-      if (held) hits.push(...hitsIn(path, held.text, needle));
+    for (const [path, { words, size, content }] of this.#known) {
+      if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words, hash)))) continue;
+      // An answer from text is wanted at once: of what was never read only what matters is kept.
+      const held = this.#hold(reader, path, content === null ? needle : null);
+      if (held?.text.includes(needle.text)) hits.push(...hitsIn(path, held.text, needle));
       if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
     }
     return { hits, why: null };
   }
 
   /** The text of a file as it was when it was read, or as it is. */
-  #hold(reader: TreeReader, path: string): Held | null {
+  #hold(reader: TreeReader, path: string, needle: Needle | null = null): Held | null {
     const known = this.#known.get(path);
-    const held = known?.words ? this.#contents.get(known.words.content) : null;
+    const held = known?.content ? this.#contents.get(known.content) : null;
     if (held) return held;
     const bytes = reader.read(path);
-    return bytes && this.#contents.keep(contentHash(bytes), bytes);
+    if (!bytes || (needle && !bytes.includes(needle.bytes))) return null;
+    const content = contentHash(bytes);
+    if (known) known.content ??= content;
+    return this.#contents.keep(content, bytes);
   }
 
-  #holdIf(reader: TreeReader, path: string, needle: Needle): Held | null {
-    const bytes = reader.read(path);
-    return bytes?.includes(needle.bytes) ? this.#contents.keep(contentHash(bytes), bytes) : null;
-  }
-
-  #read(reader: TreeReader, path: string, known: Known): Known['words'] {
-    if (known.words) return known.words;
-    const { bytes, ...words } = contentOf(path, known, reader);
-    if (bytes && this.#contents.hasRoom(bytes.length)) this.#contents.keep(words.content, bytes);
-    return (known.words = words);
+  /** What a file holds, so that the next question need not read it; which content that is. */
+  #read(reader: TreeReader, path: string, known: Known): string {
+    if (known.words && known.content !== null) return known.content;
+    const held = known.content === null ? null : this.#contents.get(known.content);
+    const bytes = held ? Buffer.from(held.text) : reader.read(path);
+    known.words = bytes ? wordHashes(bytes) : new Uint32Array();
+    if (known.content !== null && held) return known.content;
+    known.content = contentOf(bytes, known);
+    if (bytes && this.#contents.hasRoom(bytes.length)) this.#contents.keep(known.content, bytes);
+    return known.content;
   }
 }
 
-function contentOf(
-  path: string,
-  { size, stamp }: Known,
-  reader: TreeReader,
-): { hashes: Uint32Array; content: string; bytes: Buffer | null } {
-  const bytes = size > LARGEST ? null : reader.read(path);
-  if (bytes) return { hashes: wordHashes(bytes), content: contentHash(bytes), bytes };
-  // What is not read is known by its stamp alone.
-  const content = `${stamp.modified}:${stamp.changed}:${size}:${stamp.inode}`;
-  return { hashes: new Uint32Array(), content, bytes: null };
-}
+/** What is not read is known by its stamp alone. */
+const contentOf = (bytes: Buffer | null, { size, stamp }: Known): string =>
+  bytes ? contentHash(bytes) : `${stamp.modified}:${stamp.changed}:${size}:${stamp.inode}`;
 
 const NOTHING: Found = { hits: [], why: null };
 const NONE: Changes = { created: [], changed: [], deleted: [] };
