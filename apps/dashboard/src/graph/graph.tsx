@@ -42,9 +42,9 @@ export function Graph({ nodes, conflicts = [], label }: Props) {
   const box = useRef<HTMLElement>(null);
   const seen = useSeen(box);
   const isSeen = (id: string): boolean => nodes.length <= WHOLE || isIn(seen, at.get(id));
-  // The lines are the most of it, and the same in almost every picture.
+  // The lines are the most of it, and the same in almost every picture. One that leads far away says little and costs most.
   const lines = useMemo(
-    () => <Lines edges={edges.filter(({ from, to }) => isSeen(from) || isSeen(to))} critical={critical} />,
+    () => <Lines edges={edges.filter(({ from, to }) => isSeen(from) && isSeen(to))} critical={critical} />,
     [edges, critical, seen],
   );
   return (
