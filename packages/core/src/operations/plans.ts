@@ -4,6 +4,7 @@ import {
   ReveilleError,
   invalidInput,
   parseInput,
+  type AgentType,
   type Caller,
   type Orchestrator,
   type Plan,
@@ -86,12 +87,9 @@ export function planOperations(
     async addPlanTask(id, input) {
       const task = parseInput(PlanTaskInput, input);
       const repository = await knownRepository(host, caller, (await getPlan(id)).plan.repository);
-      const agent = resolveAgent(context, task.agent, repository);
-      if ('problem' in agent)
-        throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
-      const reviewer = reviewerOf(context, task.review, repository);
-      if (reviewer && 'problem' in reviewer)
-        throw new ReveilleError('unknown_agent', reviewer.problem, { data: { known: reviewer.known } });
+      const agent = known(resolveAgent(context, task.agent, repository));
+      const by = reviewerOf(context, task.review, repository);
+      const reviewer = by && known(by);
       await host.alive(caller);
       const added = await decide(context, async (tx) => {
         const plan = await tx.need('plan', id);
@@ -111,6 +109,11 @@ export function planOperations(
     getPlan,
     listPlans: () => listPlans(store),
   };
+}
+
+function known(agent: ReturnType<typeof resolveAgent>): AgentType {
+  if (!('problem' in agent)) return agent;
+  throw new ReveilleError('unknown_agent', agent.problem, { data: { known: agent.known } });
 }
 
 async function listPlans(store: Store): Promise<Plan[]> {
