@@ -72,17 +72,15 @@ export async function createPlan(
   input.tasks.forEach((task, i) => {
     const agent = checked.agents[i];
     if (!agent) return;
-    const dependencies = task.dependencies.map((name) => idOf(ids, name));
-    const budget = input.budget ? plan.id : place.budget;
     createTask(tx, context, {
       plan,
       place,
       task,
       agent,
       id: idOf(ids, task.id),
-      dependencies,
+      dependencies: task.dependencies.map((name) => idOf(ids, name)),
       dependents: dependents.get(task.id) ?? [],
-      budget,
+      budget: input.budget ? plan.id : place.budget,
       reviewer: checked.reviewers.get(task.id) ?? null,
     });
   });
