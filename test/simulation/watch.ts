@@ -13,6 +13,8 @@ const WOKEN_MS = 2_500;
 export class Watch {
   readonly #world: World;
   readonly #since = new Map<string, number>();
+  /** When it began to look: a host that is down keeps the quiet phase waiting. */
+  #began: number | null = null;
 
   constructor(world: World) {
     this.#world = world;
@@ -22,6 +24,7 @@ export class Watch {
     const world = this.#world;
     const { rows } = world.auditor.ledger;
     const stuck = new Map<string, string>();
+    this.#began ??= world.timeline.now;
     if (world.hosts.every((host) => host.up && !host.up.stalled)) {
       for (const message of rows.message.values()) {
         if (message.state === 'queued' && !message.quiet && this.#couldBeTaken(message))
@@ -45,7 +48,7 @@ export class Watch {
       const since = this.#since.get(id) ?? world.timeline.now;
       this.#since.set(id, since);
       const ms = world.timeline.now - since;
-      const woken = id.startsWith('msg_') && since > world.options.activeMs + SWEPT_MS;
+      const woken = id.startsWith('msg_') && since > this.#began + SWEPT_MS;
       world.check(ms < (woken ? WOKEN_MS : TOO_LONG_MS), 'liveness', () => `${what}, for ${ms} ms`);
     }
   }

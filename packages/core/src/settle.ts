@@ -158,13 +158,19 @@ async function endChildren(tx: Tx, context: Context, session: Session, parent: T
   for (const child of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] })) {
     // A plan goes on: its owner may be tried again, and then finds its ends in its mailbox.
     if (isTerminal(child.state) || child.plan !== null || child.reviews) continue;
-    if (handUp) await handTo(tx, context, child, parent.owner);
+    if (handUp) await handTo(tx, context, child, await livingAbove(tx, parent.owner));
     else
       await cancelTree(tx, context, child, {
         by: 'reveille',
         why: `its parent "${parent.name}" is ${parent.state}`,
       });
   }
+}
+
+/** The first from here upwards that has not ended: of a plan that goes on, the owner may have. */
+async function livingAbove(tx: Tx, id: SessionId): Promise<SessionId> {
+  const session = await tx.need('session', id);
+  return session.state === 'ended' && session.parent ? livingAbove(tx, session.parent) : id;
 }
 
 /** What somebody who has ended was to decide is for whoever is next; nobody waits five minutes for one that is gone. */

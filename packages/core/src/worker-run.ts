@@ -196,8 +196,8 @@ export class WorkerRun implements Taker {
     if (this.#phase !== 'starting') return;
     if (begun.kind === 'reap') return this.#leave();
     if (begun.waits) {
-      await this.#decideHeld(async (tx, run, task) => park(tx, task, run));
-      return this.#finish();
+      const parked = await this.#decideHeld(async (tx, run, task) => park(tx, task, run));
+      return parked === null ? this.#leave() : this.#finish();
     }
     this.#leaveDesk ??= this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
     if (this.#berth && !(await this.#hasRoom(this.#berth, begun.task))) return;

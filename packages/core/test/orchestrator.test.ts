@@ -405,3 +405,19 @@ describe('without a model', () => {
     ]);
   });
 });
+
+test('[MBX6] what a task of its plan leaves goes past one that has failed, to the next above that lives', async () => {
+  const settings = { orphans: 'hand_up', depth: { orchestrator: 3 } } as const;
+  const { world, boss, terminal, task } = await goal({ settings }, 'start');
+  await using _ = world;
+  await boss.orch.savePlan(planOf({ a: [] }), { start: true });
+  await quiet();
+  await world.worker('a').spawns('low');
+  await boss.fails('auth', 'no key');
+  await quiet();
+  expect((await world.person.getTask(task)).task.state).toBe('failed');
+  await world.worker('a').fails('auth', 'no key');
+  expect((await world.task('low')).task.owner).toBe(terminal.id);
+  await world.worker('low').reports('for whoever is left');
+  expect(await terminal.mail('end')).toMatchObject([{ state: 'queued' }, { state: 'queued' }]);
+});
