@@ -7,6 +7,9 @@ import { House, processesOf } from './house.ts';
 const AGENT = '---\nname: helper\ndescription: Helps.\n---\nHelp.\n';
 const read = (house: House, path: string): string => readFileSync(join(house.repository, path), 'utf8');
 
+/** None of the settings that a house has for the tests' sake. */
+const NOTHING_SET = { REVEILLE_ENGINE_DEFAULT_BACKEND: undefined, REVEILLE_GOVERNOR_ENABLED: undefined };
+
 test('[CLI1.40] init writes settings, an example, a schema and a place for agents, from any folder, once', async () => {
   await using house = new House();
   mkdirSync(join(house.repository, 'deep/er'), { recursive: true });
@@ -22,7 +25,7 @@ test('[CLI1.40] init writes settings, an example, a schema and a place for agent
 });
 
 test('[CLI1.40] what init writes can be used as it is', async () => {
-  await using house = new House({ REVEILLE_ENGINE_DEFAULT_BACKEND: undefined });
+  await using house = new House(NOTHING_SET);
   await house.run(['init', '--yes']);
   expect((await house.run(['plan', 'validate', '.reveille/plans/example.yaml'])).out).toBe(
     '.reveille/plans/example.yaml: 3 tasks, no problem\n',
@@ -222,7 +225,7 @@ test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', 
 
 test('[CLI1.48] config says what is set and where; what a repository says counts once it is trusted', async () => {
   await using house = new House({
-    REVEILLE_ENGINE_DEFAULT_BACKEND: undefined,
+    ...NOTHING_SET,
     REVEILLE_ENGINE_CONCURRENCY: '3',
   });
   interface Shown {
