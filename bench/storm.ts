@@ -8,8 +8,8 @@ import type { Client } from '@reveille/protocol';
 import type { Measure } from './measures.ts';
 import { percentile, temporaryFolder } from './world.ts';
 
-const PARENTS = 16;
-const TIMES = 2_000;
+const PARENTS = 1;
+const TIMES = 5_000;
 const CHILD_TIMES = 300;
 const WARM_UPS = 100;
 const IDLE_ROUNDS = 500;
