@@ -79,8 +79,11 @@ interface Fields {
   readonly live: readonly string[];
 }
 
-/** A text of a row is the array of its values, or an object if one of them is missing. */
+/** A text of a row is the array of its values, after a number with a bit for each that is missing, if any is. */
 function named(names: readonly string[], text: string): object {
-  const half = JSON.parse(text) as unknown[] | object;
-  return Array.isArray(half) ? Object.fromEntries(half.map((value, at) => [names[at], value])) : half;
+  const start = text.indexOf('[');
+  const missing = Number(text.slice(0, start));
+  const values = JSON.parse(text.slice(start)) as unknown[];
+  const there = values.map((value, at) => [names[at] as string, value] as const);
+  return Object.fromEntries(there.filter((_, at) => Math.floor(missing / 2 ** at) % 2 === 0));
 }
