@@ -33,7 +33,8 @@ function fromStructured({ structured, output }: RunEnd): Verdict | null {
 const changes = (comments: string): Verdict | null =>
   comments.trim() === '' ? null : { verdict: 'changes', comments };
 
-const LINE = /^[\s*_#>-]*verdict[\s*_]*:[\s*_`"]*(approve|changes)[\s*_`".]*$/gim;
+/** Within one line: where blanks may be line ends too, many empty lines take as long as their number squared. */
+const LINE = /^[ \t*_#>-]*verdict[ \t*_]*:[ \t*_`"]*(approve|changes)[ \t\r*_`".]*$/gim;
 
 /** Two verdicts are none. */
 function fromWords(words: string): Verdict | null {

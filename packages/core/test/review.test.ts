@@ -149,6 +149,13 @@ describe('review by an agent', () => {
     },
   );
 
+  test('[PLN8.14] a last message of nothing but empty lines keeps nobody waiting, and approves nothing', async () => {
+    await using world = await reported({ byLastMessage: ['reviewer'] });
+    // Where it takes the square of their number these are minutes.
+    await reviewer(world).ends('\n'.repeat(400_000));
+    expect(await world.state('a')).toBe('review');
+  });
+
   test('[PLN8.15] whoever may decides at any time; the reviewer is stopped and what it says no longer counts', async () => {
     await using world = await reported();
     const late = reviewer(world);
