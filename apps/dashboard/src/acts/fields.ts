@@ -47,7 +47,7 @@ const LIMITS = {
 type Limit = keyof typeof LIMITS;
 const NAMES = Object.keys(LIMITS) as readonly Limit[];
 
-export const BUDGET: readonly Field<unknown>[] = NAMES.map((name) => ({
+const BUDGET: readonly Field<unknown>[] = NAMES.map((name) => ({
   name,
   label: LIMITS[name][0],
   hint: LIMITS[name][1] || 'as it is',
@@ -77,3 +77,13 @@ export function budgetIn(said: Said): BudgetLimits {
   }
   return limits;
 }
+
+/** To change a budget is the same for a task and a plan, but for what is said afterwards. */
+export const CHANGES_BUDGET = {
+  label: 'Change its budget',
+  rare: true,
+  confirm: () =>
+    'What stopped because of a limit goes on when that is raised. What is left empty stays as it is.',
+  fields: BUDGET,
+  check: checkBudget,
+} as const;

@@ -2,7 +2,7 @@ import type { Plan } from '@reveille/protocol';
 import { isPlanOpen } from '../store/summary.ts';
 import { ifSaid, words, type Act } from './act.ts';
 import { planWords, pulledWords } from './answers.ts';
-import { BUDGET, budgetIn, checkBudget } from './fields.ts';
+import { CHANGES_BUDGET, budgetIn } from './fields.ts';
 
 /** Everything that can be done to a plan. */
 export const PLAN_ACTS: readonly Act<Plan>[] = [
@@ -40,13 +40,8 @@ export const PLAN_ACTS: readonly Act<Plan>[] = [
   },
   {
     id: 'budget-plan',
-    label: 'Change its budget',
-    rare: true,
+    ...CHANGES_BUDGET,
     when: isPlanOpen,
-    confirm: () =>
-      'What stopped because of a limit goes on when that is raised. What is left empty stays as it is.',
-    fields: BUDGET,
-    check: checkBudget,
     run: async (client, { id }, said) => {
       await client.raiseBudget(id, budgetIn(said));
       return 'The budget of the plan is changed.';

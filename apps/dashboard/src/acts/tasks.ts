@@ -2,7 +2,7 @@ import { formatAgentType, isTerminal, type Client, type TaskId, type TaskRow } f
 import { oneLine } from '../parts/clean.ts';
 import { ifSaid, words, wordsIn, type Act } from './act.ts';
 import { pulledWords, stateWords } from './answers.ts';
-import { ANOTHER, BUDGET, anotherIn, budgetIn, checkAnother, checkBudget } from './fields.ts';
+import { ANOTHER, CHANGES_BUDGET, anotherIn, budgetIn, checkAnother } from './fields.ts';
 
 const isOpen = ({ state }: TaskRow): boolean => !isTerminal(state);
 const works = ({ run }: TaskRow): boolean => run?.state === 'open';
@@ -135,13 +135,8 @@ export const TASK_ACTS: readonly Act<TaskRow>[] = [
   },
   {
     id: 'budget',
-    label: 'Change its budget',
-    rare: true,
+    ...CHANGES_BUDGET,
     when: isOpen,
-    confirm: () =>
-      'What stopped because of a limit goes on when that is raised. What is left empty stays as it is.',
-    fields: BUDGET,
-    check: checkBudget,
     run: async (client, { id }, said) => {
       await client.raiseBudget(id, budgetIn(said));
       return 'Its budget is changed; “Runs” shows it.';
