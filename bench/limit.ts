@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
-import { percentile, temporaryFolder } from './world.ts';
+import { temporaryFolder } from './world.ts';
 
 /**
  * The bare limit that everything else is measured against: SQLite itself, in the same process, on the same disk, with
@@ -10,8 +10,8 @@ import { percentile, temporaryFolder } from './world.ts';
 export interface Limit extends Disposable {
   /** Children per second when `group` of them share each of the two commits. */
   grouped(children: number, group: number): number;
-  /** Milliseconds of single commits of one row. */
-  commits(count: number): { p50: number; p99: number };
+  /** Milliseconds of a single commit of one row. */
+  commit(): number;
 }
 
 export function openLimit(): Limit {
@@ -50,14 +50,10 @@ export function openLimit(): Limit {
       }
       return (children / (performance.now() - began)) * 1_000;
     },
-    commits(count) {
-      const times: number[] = [];
-      for (let i = 0; i < count; i++) {
-        const began = performance.now();
-        transaction(() => state.run('completed'));
-        times.push(performance.now() - began);
-      }
-      return { p50: percentile(times, 50), p99: percentile(times, 99) };
+    commit() {
+      const began = performance.now();
+      transaction(() => state.run('completed'));
+      return performance.now() - began;
     },
     [Symbol.dispose]() {
       db.close();

@@ -15,7 +15,7 @@ export interface Spoken<First> extends AsyncDisposable {
 
 export async function start<First>(script: string, args: readonly string[]): Promise<Spoken<First>> {
   const child = fork(join(import.meta.dirname, script), args, {
-    execArgv: ['--conditions=source', '--max-semi-space-size=64'],
+    execArgv: ['--conditions=source', '--max-semi-space-size=8'],
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILED },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
