@@ -8,6 +8,7 @@ const SYSTEM = ['packages/*/test/**/*.system.test.ts', 'apps/*/test/**/*.system.
 const AGENTS = ['packages/*/test/**/*.agents.test.ts', 'apps/*/test/**/*.agents.test.ts'];
 
 // Node loads the sources itself, as it does when the product runs: nothing is transformed before the first test.
+// What Node cannot load, such as .tsx, is left to the system tests.
 const NATIVE = {
   experimental: { viteModuleRunner: false, nodeLoader: false },
   execArgv: ['--conditions=source'],
