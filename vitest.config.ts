@@ -7,6 +7,13 @@ const ROOMS = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'scri
 const SYSTEM = ['packages/*/test/**/*.system.test.ts', 'apps/*/test/**/*.system.test.ts'];
 const AGENTS = ['packages/*/test/**/*.agents.test.ts', 'apps/*/test/**/*.agents.test.ts'];
 
+// Node loads the sources itself, as it does when the product runs: nothing is transformed before the first test.
+// What Node cannot load, such as .tsx, is left to the system tests.
+const NATIVE = {
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+  execArgv: ['--conditions=source'],
+};
+
 // A test of real processes meets the machine's bad moments; one that fails every time has found something.
 const RETRIES = process.env['CI'] ? 2 : 0;
 
@@ -24,8 +31,8 @@ export default defineConfig({
     // Most of the time a test of real processes waits for one.
     maxWorkers: '100%',
     projects: [
-      project('unit', ROOMS, [...SYSTEM, ...AGENTS]),
-      // Real processes, servers and files: too slow to be run before every commit.
+      project('unit', ROOMS, [...SYSTEM, ...AGENTS], NATIVE),
+      // Real processes, servers and files, and models tried on hundreds of cases: too slow to be run before every commit.
       project('system', SYSTEM, [], { retry: RETRIES }),
       project('simulation', ['test/simulation/**/*.test.ts']),
       project('crash', ['test/crash/**/*.test.ts']),

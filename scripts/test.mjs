@@ -9,7 +9,7 @@ const reports = mkdtempSync(join(tmpdir(), 'reveille-test-'));
 const count = { passed: 0, failed: 0, skipped: 0 };
 
 const steps = [
-  () => runAll(staticChecks({ typedLint: true })),
+  () => runAll(staticChecks({ thorough: true })),
   () => runTests('unit', 'system'),
   // In one go, so that they share the machine's cores.
   () => runTests('simulation', 'crash'),

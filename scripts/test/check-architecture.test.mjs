@@ -28,6 +28,10 @@ const violations = {
     { 'packages/stores/test/a.test.ts': "import {\n  plan,\n} from '../../core/src/plan.ts';" },
     "packages/stores/test/a.test.ts: '../../core/src/plan.ts' reaches into another room.",
   ],
+  'what ships imports what tests share': [
+    { 'apps/cli/src/a.ts': "import { House } from '../../../test/house.ts';" },
+    "apps/cli/src/a.ts: '../../../test/house.ts' reaches into another room.",
+  ],
   'a suite reaches into a room': [
     { 'test/crash/a.test.ts': "import { plan } from '../../packages/core/src/plan.ts';" },
     "test/crash/a.test.ts: '../../packages/core/src/plan.ts' reaches into another room.",
@@ -68,6 +72,7 @@ test('what the rules allow is not reported', () => {
       "import pg from 'pg';\nimport { core } from '@reveille/core';\nimport 'node:fs';",
     'packages/core/test/a.test.ts': "import '../src/index.ts';\nimport '@reveille/stores';",
     'apps/cli/src/main.ts': "import '@reveille/stores';",
+    'apps/cli/test/b.test.ts': "import { House } from '../../../test/house.ts';",
   });
   expect(findViolations(tree.root)).toEqual([]);
 });

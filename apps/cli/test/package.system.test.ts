@@ -87,7 +87,7 @@ describe('the package', () => {
     expect(await output('plan', 'run', example)).toContain('completed');
     const { plan } = JSON.parse(await output('status', 'Hello', '--json')) as { plan: { state: string } };
     expect(plan.state).toBe('completed');
-    const pid = String(await house.daemonPid());
+    const pid = String((await house.running()).pid);
     const command = execFileSync('ps', ['-ww', '-o', 'args=', '-p', pid], { encoding: 'utf8' });
     expect(command).toContain(join(installed.root, 'dist/lib/main.js'));
     await output('stop', '--all');

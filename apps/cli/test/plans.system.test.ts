@@ -106,7 +106,7 @@ describe('plans', () => {
 
   test('[CLI1.24] the daemon is killed in the middle: whoever watches goes on with the next one', async () => {
     house.plan('Killed', { asks: ASKS, quick: { steps: [{ do: 'report', output: 'Quick.' }] } });
-    const before = await house.daemonPid();
+    const { pid: before } = await house.running();
     let killed = false;
     const watching = house.run(['plan', 'run', 'Killed.yaml'], {
       wrote: (out) => {
@@ -121,7 +121,7 @@ describe('plans', () => {
     expect(code).toBe(0);
     expect(out).toContain('Killed is completed');
     expect(out.match(/ completed +quick: Quick\.$/gm)).toHaveLength(1);
-    expect(await house.daemonPid()).not.toBe(before);
+    expect((await house.running()).pid).not.toBe(before);
     await until(() => processesOf(house.env['REVEILLE_HOME']!).length === 1);
   });
 

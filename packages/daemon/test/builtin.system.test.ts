@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   startModelServer,
@@ -11,8 +11,9 @@ import {
 import type { Client, PlanId } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { House, until } from './house.ts';
+import { MODEL, asking } from './model.ts';
+import { makeShop } from './shop.ts';
 
-const MODEL = 'claude-sonnet-4-5';
 const KEY = 'sk-ant-a-secret-that-nobody-may-see';
 
 const prompt = (script: ModelScript): string => withModelScript('Do what is written.', script);
@@ -29,19 +30,8 @@ const pull = (task: string): ModelStep => ({ call: 'a2a_pull_subtask_changes', i
 
 /** A house whose daemon has a model, and a repository beside it. */
 function houseWith(server: ModelServer, key = KEY): House {
-  const house = new House({
-    REVEILLE_BACKENDS_BUILTIN_PROVIDER: 'anthropic',
-    REVEILLE_BACKENDS_BUILTIN_MODEL: MODEL,
-    REVEILLE_BACKENDS_BUILTIN_BASE_URL: server.url,
-    REVEILLE_BACKENDS_BUILTIN_API_KEY_ENV: 'SHOP_KEY',
-    SHOP_KEY: key,
-  });
-  const root = rootOf(house);
-  mkdirSync(root);
-  git(house, 'init', '-q', '-b', 'main');
-  writeFileSync(join(root, 'README.md'), 'a shop\n');
-  git(house, 'add', '-A');
-  git(house, 'commit', '-q', '-m', 'first');
+  const house = new House(asking(server, key));
+  makeShop(rootOf(house));
   return house;
 }
 

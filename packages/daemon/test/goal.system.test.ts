@@ -2,18 +2,13 @@ import { startModelServer } from '@reveille/model-server';
 import { expect, test } from 'vitest';
 import { play } from './goal.ts';
 import { House } from './house.ts';
+import { MODEL, asking } from './model.ts';
 import { makeShop } from './shop.ts';
-
-const MODEL = 'claude-sonnet-4-5';
 
 test('[ORC1.90] a goal becomes a plan, is approved, worked on at once, asked and decided about, and comes home', async () => {
   await using model = await startModelServer({ models: [MODEL] });
   await using house = new House({
-    REVEILLE_BACKENDS_BUILTIN_PROVIDER: 'anthropic',
-    REVEILLE_BACKENDS_BUILTIN_MODEL: MODEL,
-    REVEILLE_BACKENDS_BUILTIN_BASE_URL: model.url,
-    REVEILLE_BACKENDS_BUILTIN_API_KEY_ENV: 'SHOP_KEY',
-    SHOP_KEY: 'sk-ant-scripted',
+    ...asking(model),
     // What it is told begins a turn, which the script can tell apart.
     REVEILLE_ENGINE_STEER: 'false',
   });

@@ -2,9 +2,8 @@ import { startModelServer, withModelScript, type ModelStep } from '@reveille/mod
 import type { Client, TaskId, TaskView } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { House, until } from './house.ts';
+import { MODEL, asking } from './model.ts';
 import { makeShop } from './shop.ts';
-
-const MODEL = 'claude-sonnet-4-5';
 
 const report = (output: string, structured?: object): ModelStep => ({
   call: 'a2a_subtask_complete',
@@ -40,11 +39,7 @@ async function reviewerOf(client: Client, task: TaskId, round: number): Promise<
 test('[PLN8.80] on the built-in loop: a reviewer sees the change, has it changed by the same worker, and approves', async () => {
   await using model = await startModelServer({ models: [MODEL] });
   await using house = new House({
-    REVEILLE_BACKENDS_BUILTIN_PROVIDER: 'anthropic',
-    REVEILLE_BACKENDS_BUILTIN_MODEL: MODEL,
-    REVEILLE_BACKENDS_BUILTIN_BASE_URL: model.url,
-    REVEILLE_BACKENDS_BUILTIN_API_KEY_ENV: 'SHOP_KEY',
-    SHOP_KEY: 'sk-ant-scripted',
+    ...asking(model),
     REVEILLE_ENGINE_STEER: 'false',
     // However long it takes until the reviewer is told what to say.
     REVEILLE_ENGINE_HEALTH_INACTIVE_AFTER_MS: '6000000',

@@ -4,20 +4,9 @@ import { openMemory, type MemoryOptions } from '@reveille/stores';
 import { storeContract } from './contract.ts';
 import { FakeClock } from './fake-clock.ts';
 import { change, task, writing } from './fixtures.ts';
-import { dispatchModel, storeModel } from './model.ts';
-import type { Subject } from './subject.ts';
+import { openMemorySubject } from './subject.ts';
 
-const open = async (): Promise<Subject> => {
-  const clock = new FakeClock();
-  const backend = openMemory({ clock });
-  return { backend, advance: async (ms) => clock.advance(ms), dispose: () => backend.close() };
-};
-
-storeContract('memory', open);
-describe('memory, against a model', () => {
-  storeModel(open, 300);
-  dispatchModel(open, 300);
-});
+storeContract('memory', openMemorySubject);
 
 describe('memory, for simulations', () => {
   const clock = new FakeClock();

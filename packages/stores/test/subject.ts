@@ -1,4 +1,5 @@
-import type { Backend } from '@reveille/stores';
+import { openMemory, type Backend } from '@reveille/stores';
+import { FakeClock } from './fake-clock.ts';
 
 /** A store under test. Every call of `open` gives an empty one. */
 export interface Subject {
@@ -10,3 +11,9 @@ export interface Subject {
   dispose(): Promise<void>;
 }
 export type OpenSubject = () => Promise<Subject>;
+
+export const openMemorySubject: OpenSubject = async () => {
+  const clock = new FakeClock();
+  const backend = openMemory({ clock });
+  return { backend, advance: async (ms) => clock.advance(ms), dispose: () => backend.close() };
+};

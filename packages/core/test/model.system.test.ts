@@ -1,5 +1,5 @@
 // Random commands against the Orchestrator interface, compared with a small model after each of them.
-//   MODEL_RUNS=5000 npx vitest run --project unit packages/core/test/model
+//   MODEL_RUNS=5000 npx vitest run --project system packages/core/test/model
 import type { Delivery, Message, RequestId } from '@reveille/protocol';
 import fc from 'fast-check';
 import { env } from 'node:process';
