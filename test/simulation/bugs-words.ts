@@ -66,7 +66,7 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     find: `    for (const { id } of messages) this.hands.set(id, by);
 `,
     replace: `    if (by) for (const { id } of messages) this.proven.add(id);
-    this.#poke();
+    this.#holder.poke();
 `,
     why: 'a message counts as read when it is handed over, not when the agent shows that it has it',
   },

@@ -28,16 +28,14 @@ export interface Given {
 export class AgentLine {
   readonly vitals: Vitals;
   readonly #context: Context;
-  readonly #poke: () => void;
+  readonly #holder: { poke(): void };
   #agent: Agent | null = null;
   #open = true;
   #steerMs = STEER_MS;
   /** The number of the open turn. */
   turn: number | null = null;
-  /** Messages in its hands (and its task, by the id of the run) that no sign of life has followed yet. */
-  readonly hands = new Map<string, Road>();
-  /** Those that one has followed, until that is recorded. */
-  readonly proven = new Set<string>();
+  #hands: Map<string, Road> | null = null;
+  #proven: Set<string> | null = null;
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
   failure: { readonly class: ErrorClass; readonly message: string; readonly retryAfterMs?: number } | null =
@@ -53,10 +51,20 @@ export class AgentLine {
   #giveUpSteering: (() => void) | null = null;
   #usageSeen: Set<string> | null = null;
 
-  constructor(context: Context, poke: () => void) {
+  constructor(context: Context, holder: { poke(): void }) {
     this.#context = context;
-    this.#poke = poke;
+    this.#holder = holder;
     this.vitals = new Vitals(context.awake.ms);
+  }
+
+  /** Messages in its hands (and its task, by the id of the run) that no sign of life has followed yet. */
+  get hands(): Map<string, Road> {
+    return (this.#hands ??= new Map());
+  }
+
+  /** Those that one has followed, until that is recorded. */
+  get proven(): Set<string> {
+    return (this.#proven ??= new Set());
   }
 
   /** Starts the agent, once; that it could not be is a failure of it like any other. */
@@ -66,7 +74,8 @@ export class AgentLine {
     try {
       const { id, epoch, session, resume } = run;
       const report = (event: ExecutorEvent): void => this.#hear(event);
-      const spec = { task, run: id, epoch, session, agent: task.agent, resume, ...given, report };
+      const { workspace, role } = given;
+      const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace, role, report };
       this.#steerMs = executor.steerMs ?? STEER_MS;
       this.#agent = executor.start(spec);
     } catch (error) {
@@ -117,25 +126,25 @@ export class AgentLine {
       default:
         event satisfies never;
     }
-    if (this.#pending()) this.#poke();
+    if (this.#pending()) this.#holder.poke();
   }
 
   #pending(): boolean {
-    if (this.proven.size > 0 || this.started || this.turnEnd || this.failure) return true;
-    return this.usage.length > 0 || this.alerts.length > 0;
+    if (this.started || this.turnEnd || this.failure) return true;
+    return (this.#proven?.size ?? 0) + this.usage.length + this.alerts.length > 0;
   }
 
   /** A call arrived from the agent: whatever it had been given before, it has. */
   sign(): void {
     this.vitals.lastSign = this.#context.awake.ms;
     this.vitals.alive = true;
-    if (this.hands.size === 0) return;
+    if (!this.#hands || this.#hands.size === 0) return;
     this.#prove('call');
-    this.#poke();
+    this.#holder.poke();
   }
 
   #prove(by: Road): void {
-    for (const [id, road] of this.hands) {
+    for (const [id, road] of this.#hands ?? []) {
       if (road !== 'turn' && road !== by) continue;
       this.proven.add(id);
       this.hands.delete(id);
@@ -154,7 +163,7 @@ export class AgentLine {
 
   /** They did not arrive: nothing that it does later shows that they did. */
   lost(ids: ReadonlySet<string>): void {
-    for (const id of ids) this.hands.delete(id);
+    for (const id of ids) this.#hands?.delete(id);
   }
 
   beginTurn(input: TurnInput): void {
@@ -163,8 +172,7 @@ export class AgentLine {
     this.turnEnd = null;
     this.declines = false;
     this.#usageSeen = null;
-    this.hands.clear();
-    this.proven.clear();
+    this.#emptyHands();
     for (const id of input.given) this.hands.set(id, 'turn');
     this.vitals.turnOpened(this.#context.awake.ms);
     this.#agent?.turn(input);
@@ -173,9 +181,14 @@ export class AgentLine {
   endTurn(): void {
     this.turn = null;
     this.turnEnd = null;
-    this.hands.clear();
-    this.proven.clear();
+    this.#emptyHands();
     this.vitals.turnEnded(this.#context.awake.ms);
+  }
+
+  /** Ten thousand may rest, with nothing in their hands. */
+  #emptyHands(): void {
+    this.#hands = null;
+    this.#proven = null;
   }
 
   /** Offers mail to the open turn. One that does not say in time whether it took it may have. */
@@ -192,7 +205,7 @@ export class AgentLine {
       else this.declines = true;
       const seen = answer === 'silent' ? 'unknown' : 'no';
       if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));
-      this.#poke();
+      this.#holder.poke();
     };
     this.#giveUpSteering = this.#context.clock.after(this.#steerMs, () => settled('silent'));
     const agent = this.#agent;

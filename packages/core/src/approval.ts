@@ -55,7 +55,8 @@ export async function waitForAnswer(
   const { context, mailroom } = room;
   const wait = new AnswerWait(room, caller, id);
   const giveUp = (): void => wait.fail(new ReveilleError('aborted', 'Nobody waits for the answer any more.'));
-  const cleanups = [room.blocked(caller), mailroom.sit(caller.session, 'call', wait)];
+  const cleanups = [room.blocked(caller), () => mailroom.leave(caller.session, wait)];
+  mailroom.sit(caller.session, 'call', wait);
   signal.addEventListener('abort', giveUp, { once: true });
   cleanups.push(() => signal.removeEventListener('abort', giveUp));
   if (signal.aborted) giveUp();

@@ -13,8 +13,8 @@ type Started = { readonly identity: string | null; readonly resume: string | nul
 /** The one whose room it is. */
 interface Holder {
   readonly taskId: TaskId;
-  readonly of: { readonly executing: boolean };
-  readonly poke: () => void;
+  readonly executing: boolean;
+  poke(): void;
 }
 
 /**
@@ -50,7 +50,7 @@ export class Berth implements Lodger {
 
   /** Also between its start and its first turn: it is about to work. */
   get executing(): boolean {
-    return this.#run.of.executing || this.#begins;
+    return this.#run.executing || this.#begins;
   }
 
   get mayPark(): boolean {

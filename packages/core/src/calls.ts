@@ -126,7 +126,8 @@ async function wait(room: Room, caller: Caller, wanted: Wanted, options: WaitOpt
     call.over = true;
     mailroom.wake(wanted.session);
   };
-  const cleanups = [room.blocked(caller), mailroom.sit(wanted.session, 'call', call)];
+  const cleanups = [room.blocked(caller), () => mailroom.leave(wanted.session, call)];
+  mailroom.sit(wanted.session, 'call', call);
   cleanups.push(context.clock.after(options.timeoutMs, timeUp));
   // At once: what comes from now on is for others to take.
   const giveUp = (): void => call.fail(givenUp());

@@ -1,5 +1,5 @@
 import type { Message, SessionId } from '@reveille/protocol';
-import { Stepper } from './stepper.ts';
+import { Stepper, type Stepped } from './stepper.ts';
 import type { Tx } from './tx.ts';
 
 /** Something at a session that may take its mail: a waiting call, its worker run, an attached receiver. */
@@ -23,11 +23,30 @@ export interface Along {
 /** Of ten thousand sessions hardly one has a call waiting. */
 const NONE: readonly Taker[] = [];
 
+type Failed = (session: SessionId, error: unknown) => void;
+
 /** A session's place: calls look first, in the order they came, then whoever holds the session. */
-interface Desk {
-  calls: readonly Taker[];
-  holder: Taker | null;
-  readonly looks: Stepper;
+class Desk implements Stepped {
+  calls: readonly Taker[] = NONE;
+  holder: Taker | null = null;
+  readonly looks = new Stepper(this);
+  readonly #session: SessionId;
+  readonly #failed: Failed;
+
+  constructor(session: SessionId, failed: Failed) {
+    this.#session = session;
+    this.#failed = failed;
+  }
+
+  async step(): Promise<void> {
+    // One that has left while another looked has nothing to take any more.
+    for (const call of this.calls) if (this.calls.includes(call)) await call.look();
+    await this.holder?.look();
+  }
+
+  failed(error: unknown): void {
+    this.#failed(this.#session, error);
+  }
 }
 
 /**
@@ -37,11 +56,11 @@ interface Desk {
 export class Mailroom {
   readonly #desks = new Map<SessionId, Desk>();
   readonly #orphan: (session: SessionId) => void;
-  readonly #failed: (session: SessionId, error: unknown) => void;
+  readonly #failed: Failed;
   #closed = false;
 
   /** `orphan` is told of a wake for a session that nobody here holds. */
-  constructor(orphan: (session: SessionId) => void, failed: (session: SessionId, error: unknown) => void) {
+  constructor(orphan: (session: SessionId) => void, failed: Failed) {
     this.#orphan = orphan;
     this.#failed = failed;
   }
@@ -52,29 +71,25 @@ export class Mailroom {
     desk?.looks.poke();
   }
 
-  sit(session: SessionId, role: 'call' | 'holder', taker: Taker): () => void {
+  sit(session: SessionId, role: 'call' | 'holder', taker: Taker): void {
     const desk = this.#desks.get(session) ?? this.#open(session);
     if (role === 'call') desk.calls = [...desk.calls, taker];
     else desk.holder = taker;
     // A call that was on its way here when the engine stopped would wait for nobody.
     if (this.#closed) taker.close?.();
-    return () => {
-      if (role === 'call') desk.calls = desk.calls.filter((call) => call !== taker);
-      // Only its own place: a successor may sit there by now (B29e).
-      if (desk.holder === taker) desk.holder = null;
-      if (desk.calls.length === 0 && !desk.holder && this.#desks.get(session) === desk)
-        this.#desks.delete(session);
-    };
+  }
+
+  leave(session: SessionId, taker: Taker): void {
+    const desk = this.#desks.get(session);
+    if (!desk) return;
+    if (desk.calls.includes(taker)) desk.calls = desk.calls.filter((call) => call !== taker);
+    // Only its own place: a successor may sit there by now (B29e).
+    if (desk.holder === taker) desk.holder = null;
+    if (desk.calls.length === 0 && !desk.holder) this.#desks.delete(session);
   }
 
   #open(session: SessionId): Desk {
-    const look = async (): Promise<void> => {
-      // One that has left while another looked has nothing to take any more.
-      for (const call of desk.calls) if (desk.calls.includes(call)) await call.look();
-      await desk.holder?.look();
-    };
-    const looks = new Stepper(look, (error) => this.#failed(session, error));
-    const desk: Desk = { calls: NONE, holder: null, looks };
+    const desk = new Desk(session, this.#failed);
     this.#desks.set(session, desk);
     return desk;
   }

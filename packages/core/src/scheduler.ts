@@ -51,10 +51,10 @@ export class Scheduler {
       done: (run) => this.#done(run),
     };
     this.#lastRenewed = context.clock.mono();
-    this.#claims = new Stepper(
-      () => this.#claim(),
-      (error) => this.#report('claiming failed; the next tick tries again', error),
-    );
+    this.#claims = new Stepper({
+      step: () => this.#claim(),
+      failed: (error) => this.#report('claiming failed; the next tick tries again', error),
+    });
     this.#unsubscribe = context.dispatch.onOffer(() => this.kick());
     context.governor?.slotsBy(() => context.settings.concurrency - this.#executing());
   }

@@ -1,18 +1,22 @@
+/** What is done again and again, and what is done about it when it fails. */
+export interface Stepped {
+  step(): Promise<void>;
+  failed(error: unknown): void;
+}
+
 /**
  * Does one thing again and again, never twice at a time. A poke asks for it; several pokes become one; a poke that
  * comes while it is being done makes it be done once more, so none is missed.
  */
 export class Stepper {
-  readonly #step: () => Promise<void>;
-  readonly #failed: (error: unknown) => void;
+  readonly #of: Stepped;
   #stepping = false;
   #again = false;
   #closed = false;
-  readonly #waiting: (() => void)[] = [];
+  #waiting: (() => void)[] | null = null;
 
-  constructor(step: () => Promise<void>, failed: (error: unknown) => void) {
-    this.#step = step;
-    this.#failed = failed;
+  constructor(of: Stepped) {
+    this.#of = of;
   }
 
   poke(): void {
@@ -28,20 +32,22 @@ export class Stepper {
 
   /** Resolves when nothing is being done. */
   async idle(): Promise<void> {
-    if (this.#stepping) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#stepping) await new Promise<void>((resolve) => (this.#waiting ??= []).push(resolve));
   }
 
   async #run(): Promise<void> {
     try {
       while (this.#again && !this.#closed) {
         this.#again = false;
-        await this.#step();
+        await this.#of.step();
       }
     } catch (error) {
-      this.#failed(error);
+      this.#of.failed(error);
     } finally {
       this.#stepping = false;
-      for (const resolve of this.#waiting.splice(0)) resolve();
+      const waiting = this.#waiting ?? [];
+      this.#waiting = null;
+      for (const resolve of waiting) resolve();
     }
   }
 }

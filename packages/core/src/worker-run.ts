@@ -28,7 +28,7 @@ import { settle } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
 import { askHistory, recordProven, steer, takeBack } from './steering.ts';
 import { leaveToNext } from './swap.ts';
-import { Stepper } from './stepper.ts';
+import { Stepper, type Stepped } from './stepper.ts';
 import type { Tx } from './tx.ts';
 import { WallTime } from './wall-time.ts';
 
@@ -44,18 +44,17 @@ import { WallTime } from './wall-time.ts';
  *   and from anywhere: run ended or epoch taken over → stop the agent; cancel wish → stop, settle;
  *   agent gone → fault; lease lost → stop, write nothing.
  */
-export class WorkerRun implements Taker {
+export class WorkerRun implements Taker, Stepped {
   readonly taskId: TaskId;
   readonly #context: Context;
   readonly #hooks: HolderHooks<WorkerRun>;
   /** What calls of the agent tell of it. */
   readonly line: AgentLine;
-  readonly #stepper: Stepper;
+  readonly #stepper = new Stepper(this);
   #held: Held | null = null;
   #executor: Executor | null = null;
   #backend = '';
   readonly #checkout: Checkout;
-  #leaveDesk: (() => void) | null = null;
   #phase: 'starting' | 'live' | 'leaving' | 'stopping' | 'done' = 'starting';
   readonly #blocked = new BlockedCalls();
   #wall: WallTime | null = null;
@@ -69,21 +68,15 @@ export class WorkerRun implements Taker {
   /** On the way from a claim to its first turn; it holds its slot meanwhile. */
   #beginning = true;
   readonly #berth: Berth | null;
-  readonly #decide: DecideHeld = (act) => this.#decideHeld(act);
 
   constructor(context: Context, hooks: HolderHooks<WorkerRun>, taskId: TaskId) {
     this.#context = context;
     this.#hooks = hooks;
     this.taskId = taskId;
-    this.#stepper = new Stepper(
-      () => this.#step(),
-      (error) => this.#failed(error),
-    );
-    const poke = (): void => this.#stepper.poke();
-    this.line = new AgentLine(context, poke);
+    this.line = new AgentLine(context, this);
     this.#checkout = new Checkout(context, taskId);
-    this.#berth = Berth.of(context, { taskId, of: this, poke });
-    this.#stepper.poke();
+    this.#berth = Berth.of(context, this);
+    this.poke();
   }
 
   /** Whether it holds a slot: a run that rests, or waits in a call or for room, does not (LIM2). */
@@ -108,6 +101,10 @@ export class WorkerRun implements Taker {
 
   async look(): Promise<void> {
     this.#checkout.wakened();
+    this.poke();
+  }
+
+  poke(): void {
     this.#stepper.poke();
   }
 
@@ -118,7 +115,7 @@ export class WorkerRun implements Taker {
     if (this.#blocked.waitsIn(line.turn)) line.vitals.lastSign = awake.ms;
     line.alerts.push(...line.vitals.due(awake.ms, settings));
     if (line.alerts.length > 0 || line.failure || this.#wall?.due || silenceDue(this.#context, line.vitals))
-      this.#stepper.poke();
+      this.poke();
   }
 
   /**
@@ -134,17 +131,17 @@ export class WorkerRun implements Taker {
     this.#finish();
   }
 
-  #failed(error: unknown): void {
+  failed(error: unknown): void {
     const level = isStoreError(error) ? 'warn' : 'error';
     this.#context.log?.(level, 'a step failed and will be made again', {
       task: this.taskId,
       error: String(error),
     });
     if (this.#phase === 'done') return;
-    this.#context.retries.later(() => this.#stepper.poke());
+    this.#context.retries.later(() => this.poke());
   }
 
-  async #step(): Promise<void> {
+  async step(): Promise<void> {
     if (this.#phase === 'starting') return this.#start();
     if (this.#phase === 'leaving') return this.#leave();
     if (this.#phase !== 'live') return;
@@ -168,7 +165,7 @@ export class WorkerRun implements Taker {
     if (line.proven.size > 0) await recordProven(line, this.#decide);
     const steers = this.#executor?.steers && this.#context.settings.steer;
     if (steers && !line.steering && !line.declines) await this.#steer();
-    await this.#watch();
+    await watchSilence(this.#context, line.vitals, this.#decide);
   }
 
   /** The rows as they are on disk, or null if this run is no longer this host's to advance. */
@@ -199,7 +196,7 @@ export class WorkerRun implements Taker {
       const parked = await this.#decideHeld(async (tx, run, task) => park(tx, task, run));
       return parked === null ? this.#leave() : this.#finish();
     }
-    this.#leaveDesk ??= this.#hooks.mailroom.sit(begun.task.session, 'holder', this);
+    this.#hooks.mailroom.sit(session, 'holder', this);
     if (this.#berth && !(await this.#hasRoom(this.#berth, begun.task))) return;
     this.#wall ??= await WallTime.of(this.#context, begun.task, begun.run);
     await this.#checkout.launch(this.line, this.#executor, begun.task, begun.run);
@@ -211,7 +208,7 @@ export class WorkerRun implements Taker {
     this.#begun = null;
     this.#beginning = false;
     this.#hooks.slotChanged();
-    this.#stepper.poke();
+    this.poke();
   }
 
   /** Whether its agent may be started. Until then it can be cancelled, paused and swapped as any other. */
@@ -262,7 +259,7 @@ export class WorkerRun implements Taker {
     const turn = await this.#decideHeld((tx, row, task) => openTurn(tx, this.#context, task, row, seen));
     if (turn) return this.#handOver(turn);
     this.#berth?.idles();
-    await this.#watch();
+    await watchSilence(this.#context, this.line.vitals, this.#decide);
   }
 
   async #handOver(turn: OpenedTurn): Promise<void> {
@@ -289,13 +286,13 @@ export class WorkerRun implements Taker {
     this.line.endTurn();
     this.#berth?.rests();
     this.#hooks.slotChanged();
-    this.#stepper.poke();
+    this.poke();
   }
 
   async #steer(): Promise<void> {
     const keep = (message: Message): boolean => this.#hooks.mailroom.wanted(message.to, message);
     const { line } = this;
-    if (await steer({ context: this.#context, line, decideHeld: this.#decide, keep })) this.#stepper.poke();
+    if (await steer({ context: this.#context, line, decideHeld: this.#decide, keep })) this.poke();
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
@@ -337,10 +334,6 @@ export class WorkerRun implements Taker {
     return this.#endHeld(act);
   }
 
-  #watch(): Promise<void> {
-    return watchSilence(this.#context, this.line.vitals, this.#decide);
-  }
-
   /** Stops the agent, takes what it leaves, and ends the run. */
   async #settle(ending: Ending): Promise<void> {
     await this.line.stop(ending.output);
@@ -372,8 +365,13 @@ export class WorkerRun implements Taker {
       return made;
     });
     // The agent is to be stopped, and the wake that says so may be lost.
-    if (ended) this.#stepper.poke();
+    if (ended) this.poke();
     return value;
+  }
+
+  /** The same, for others. */
+  get #decide(): DecideHeld {
+    return (act) => this.#decideHeld(act);
   }
 
   /** The run has ended, or is another's. Its agent is stopped; only then does its task no longer need this host. */
@@ -393,7 +391,7 @@ export class WorkerRun implements Taker {
     this.#phase = 'done';
     this.line.turn = null;
     this.#stepper.close();
-    this.#leaveDesk?.();
+    if (this.#held) this.#hooks.mailroom.leave(this.#held.session, this);
     this.#berth?.leave();
     this.#hooks.done(this);
   }

@@ -4,4 +4,5 @@ export { MemoryTables } from './memory/tables.ts';
 export { openSqlite, type SqliteOptions } from './sqlite/open.ts';
 export { MIGRATIONS } from './migrations/index.ts';
 export type { Dialect, Migration } from './migrations/migration.ts';
-export { openPostgres, type PostgresOptions } from './postgres/open.ts';
+export { openPostgres } from './postgres/open.ts';
+export type { PostgresOptions } from './postgres/options.ts';

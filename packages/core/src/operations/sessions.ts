@@ -47,11 +47,11 @@ export function sessionOperations(
         if (row.state === 'ended') throw new ReveilleError('wrong_state', `Session ${session} has ended.`);
       });
       const receiver = new AttachedReceiver(context, session, receive);
-      const leave = host.mailroom.sit(session, 'holder', receiver);
+      host.mailroom.sit(session, 'holder', receiver);
       host.mailroom.wake(session);
       return async () => {
         receiver.disconnect();
-        leave();
+        host.mailroom.leave(session, receiver);
         await host.disconnected(session);
       };
     },

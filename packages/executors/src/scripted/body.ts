@@ -16,6 +16,8 @@ export interface Memory {
   readonly notes: Record<string, unknown>;
 }
 
+export const newMemory = (): Memory => ({ at: 0, asked: null, children: new Set(), notes: {} });
+
 /** What a scripted agent has of the life it leads; `life.ts` implements it. */
 export interface Body {
   readonly spec: StartSpec;

@@ -1,6 +1,7 @@
 import type { Clock, Executor, Seen, StartSpec } from '@reveille/core';
 import { ReveilleError, type Caller, type Orchestrator } from '@reveille/protocol';
-import { Life, type History, type Script } from './life.ts';
+import { newMemory } from './body.ts';
+import { Life, type History, type Mind, type Script, type Surroundings } from './life.ts';
 import { play } from './play.ts';
 import { parseScript, reviewInPrompt, scriptInPrompt, type WrittenScript } from './written.ts';
 
@@ -45,6 +46,14 @@ export function scriptedExecutor(options: ScriptedOptions): ScriptedExecutor {
   );
   const otherwise = program(options.otherwise ?? {});
   const scriptOf = (spec: StartSpec): Script => promptScript(spec) ?? table.get(spec.agent.name) ?? otherwise;
+  const around: Surroundings = {
+    clock: options.clock,
+    connect: options.connect,
+    write: options.write ?? noFiles,
+    killAfterMs: options.killAfterMs ?? 5_000,
+    died: (spec) => world.lives.delete(nameOf(spec)),
+    reported: ({ run }) => world.histories.delete(run),
+  };
   return {
     steers,
     capabilities: {
@@ -55,49 +64,39 @@ export function scriptedExecutor(options: ScriptedOptions): ScriptedExecutor {
       cost: true,
     },
     world,
-    start: (spec) => start(options, world, spec, scriptOf(spec)),
+    start(spec) {
+      const life = new Life(spec, around, { script: scriptOf(spec), ...historyOf(options, world, spec) });
+      world.lives.set(nameOf(spec), life);
+      const identity = options.identified ? nameOf(spec) : null;
+      spec.report({ type: 'started', identity, resume: options.history === 'keeps' ? spec.run : null });
+      return life;
+    },
     async reap(identity) {
       await world.lives.get(identity)?.stop('an earlier life of it was found');
     },
   };
 }
 
-function start(options: ScriptedOptions, world: ScriptedWorld, spec: StartSpec, script: Script): Life {
-  const { clock, connect, identified = false, killAfterMs = 5_000 } = options;
-  const keeps = options.history === 'keeps';
-  const name = `${spec.run}:${spec.epoch}`;
-  const known = keeps && spec.resume ? world.histories.get(spec.resume) : undefined;
-  const history = known ?? newHistory();
-  if (keeps) world.histories.set(spec.run, history);
-  const life = new Life(spec, {
-    clock,
-    script,
-    history,
-    recalls: recall(options, spec, known),
-    killAfterMs,
-    write: options.write ?? noFiles,
-    orchestrator: () => connect({ kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch }),
-    died: () => world.lives.delete(name),
-    reported: () => world.histories.delete(spec.run),
-  });
-  world.lives.set(name, life);
-  spec.report({ type: 'started', identity: identified ? name : null, resume: keeps ? spec.run : null });
-  return life;
-}
+const nameOf = ({ run, epoch }: StartSpec): string => `${run}:${epoch}`;
 
 const noFiles = (): Promise<never> =>
   Promise.reject(new ReveilleError('wrong_state', 'These scripted agents have no files to write.'));
 
-const newHistory = (): History => ({
-  given: new Set(),
-  memory: { at: 0, asked: null, children: new Set(), notes: {} },
-});
+const NO = (): Seen => 'no';
+const UNKNOWN = (): Seen => 'unknown';
 
-/** A history that should be there and is not (its process died) can say nothing. */
-function recall(options: ScriptedOptions, spec: StartSpec, known: History | undefined): (id: string) => Seen {
-  if (options.history === 'forgets') return () => 'no';
-  if (options.history !== 'keeps' || (spec.resume !== null && !known)) return () => 'unknown';
-  return (id) => (known?.given.has(id) ? 'yes' : 'no');
+/** What it remembers, if that is kept. A history that should be there and is not (its process died) can say nothing. */
+function historyOf(
+  { history }: ScriptedOptions,
+  { histories }: ScriptedWorld,
+  { run, resume }: StartSpec,
+): Pick<Mind, 'history' | 'recalls'> {
+  if (history !== 'keeps') return { history: null, recalls: history === 'forgets' ? NO : UNKNOWN };
+  const known = resume === null ? undefined : histories.get(resume);
+  const kept = known ?? { given: new Set(), memory: newMemory() };
+  histories.set(run, kept);
+  if (!known) return { history: kept, recalls: resume === null ? NO : UNKNOWN };
+  return { history: kept, recalls: (id) => (known.given.has(id) ? 'yes' : 'no') };
 }
 
 const program = (script: Script | WrittenScript): Script =>

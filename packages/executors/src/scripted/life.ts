@@ -1,7 +1,13 @@
 import type { Agent, Clock, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
-import { isReveilleError, type ErrorClass, type Orchestrator, type ReportInput } from '@reveille/protocol';
+import {
+  isReveilleError,
+  type Caller,
+  type ErrorClass,
+  type Orchestrator,
+  type ReportInput,
+} from '@reveille/protocol';
 import { ScriptedAgent } from './agent.ts';
-import { GONE, type Body, type Memory } from './body.ts';
+import { GONE, newMemory, type Body, type Memory } from './body.ts';
 import { readLetters, type Letter } from './letters.ts';
 
 /** A script as a program: called for every turn, unless it keeps its place with `rest` or `ask`. */
@@ -13,22 +19,28 @@ export interface History {
   readonly memory: Memory;
 }
 
-export interface LifeOptions {
+/** What all agents of an executor have in common: ten thousand may rest. */
+export interface Surroundings {
   readonly clock: Clock;
-  readonly orchestrator: () => Orchestrator;
-  readonly script: Script;
-  readonly history: History;
-  /** What it can say of an id it was perhaps given. */
-  readonly recalls: (id: string) => Seen;
+  readonly connect: (caller: Caller) => Orchestrator;
   readonly write: (spec: StartSpec, path: string, content: string) => Promise<void>;
   readonly killAfterMs: number;
   /** Nothing of it lives any more. */
-  readonly died: () => void;
+  readonly died: (spec: StartSpec) => void;
   /** Its run is over: nobody will resume it. */
-  readonly reported: () => void;
+  readonly reported: (spec: StartSpec) => void;
+}
+
+export interface Mind {
+  readonly script: Script;
+  /** Null: nobody will ask for it, and what the agent remembers dies with it. */
+  readonly history: History | null;
+  /** What it can say of an id it was perhaps given. */
+  readonly recalls: (id: string) => Seen;
 }
 
 const STOPPED = Promise.resolve();
+const NONE: readonly TurnInput[] = [];
 
 /**
  * One live agent: born when its executor starts it, dead after `stop`, a crash or a failure. It is a script that is
@@ -36,11 +48,15 @@ const STOPPED = Promise.resolve();
  */
 export class Life implements Agent, Body {
   readonly spec: StartSpec;
-  readonly #options: LifeOptions;
+  readonly #around: Surroundings;
+  readonly #script: Script;
+  readonly #history: History | null;
+  readonly #recalls: (id: string) => Seen;
+  #memory: Memory | null = null;
   #orchestrator: Orchestrator | null = null;
   #turn: TurnInput | null = null;
   #letters: Letter[] | null = null;
-  #steered: TurnInput[] = [];
+  #steered = NONE;
   #open = false;
   #words = '';
   #agent: ScriptedAgent | null = null;
@@ -50,9 +66,12 @@ export class Life implements Agent, Body {
   #late: { input: ReportInput; afterMs: number } | null = null;
   #dead = false;
 
-  constructor(spec: StartSpec, options: LifeOptions) {
+  constructor(spec: StartSpec, around: Surroundings, mind: Mind) {
     this.spec = spec;
-    this.#options = options;
+    this.#around = around;
+    this.#script = mind.script;
+    this.#history = mind.history;
+    this.#recalls = mind.recalls;
   }
 
   // The executor's side.
@@ -63,7 +82,7 @@ export class Life implements Agent, Body {
     this.#letters = null;
     this.#words = '';
     this.#open = true;
-    for (const id of input.given) this.#options.history.given.add(id);
+    this.#keep(input);
     const goOn = this.#resting;
     this.#resting = null;
     if (goOn) goOn();
@@ -73,7 +92,7 @@ export class Life implements Agent, Body {
   /** It waits where the script will see it: between two of its steps, or when it would end the turn. */
   async steer(input: TurnInput): Promise<'taken' | 'refused'> {
     if (this.#dead || !this.#open) return 'refused';
-    this.#steered.push(input);
+    this.#steered = [...this.#steered, input];
     return 'taken';
   }
 
@@ -84,7 +103,7 @@ export class Life implements Agent, Body {
   }
 
   async seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
-    return new Map(ids.map((id) => [id, this.#options.recalls(id)]));
+    return new Map(ids.map((id) => [id, this.#recalls(id)]));
   }
 
   stop(reason: string): Promise<void> {
@@ -94,7 +113,7 @@ export class Life implements Agent, Body {
       return STOPPED;
     }
     return new Promise((resolve) => {
-      this.#options.clock.after(this.#options.killAfterMs, () => {
+      this.#around.clock.after(this.#around.killAfterMs, () => {
         this.#die(`killed: ${reason}`);
         resolve();
       });
@@ -104,16 +123,16 @@ export class Life implements Agent, Body {
   // The script's side.
 
   get clock(): Clock {
-    return this.#options.clock;
+    return this.#around.clock;
   }
 
   get memory(): Memory {
-    return this.#options.history.memory;
+    return this.#history?.memory ?? (this.#memory ??= newMemory());
   }
 
   get orchestrator(): Orchestrator {
-    this.#orchestrator ??= this.#options.orchestrator();
-    return this.#orchestrator;
+    const { session, run, epoch } = this.spec;
+    return (this.#orchestrator ??= this.#around.connect({ kind: 'worker', session, run, epoch }));
   }
 
   get input(): TurnInput {
@@ -123,9 +142,11 @@ export class Life implements Agent, Body {
 
   letters(): readonly Letter[] {
     this.#letters ??= readLetters(this.input.text);
-    for (const { given, text } of this.#steered.splice(0)) {
-      for (const id of given) this.#options.history.given.add(id);
-      this.#letters.push(...readLetters(text));
+    const steered = this.#steered;
+    this.#steered = NONE;
+    for (const input of steered) {
+      this.#keep(input);
+      this.#letters.push(...readLetters(input.text));
     }
     return this.#letters;
   }
@@ -135,7 +156,7 @@ export class Life implements Agent, Body {
   }
 
   write(path: string, content: string): Promise<void> {
-    return this.#options.write(this.spec, path, content);
+    return this.#around.write(this.spec, path, content);
   }
 
   say(text: string): void {
@@ -164,7 +185,7 @@ export class Life implements Agent, Body {
 
   reported(): void {
     this.#open = false;
-    this.#options.reported();
+    this.#around.reported(this.spec);
   }
 
   exit(detail: string, failure?: { class: ErrorClass; message: string }): void {
@@ -182,10 +203,14 @@ export class Life implements Agent, Body {
 
   // Its own.
 
+  #keep({ given }: TurnInput): void {
+    for (const id of given) this.#history?.given.add(id);
+  }
+
   #play(): void {
     const agent = (this.#agent = new ScriptedAgent(this));
     try {
-      const playing = this.#options.script(agent);
+      const playing = this.#script(agent);
       if (playing)
         playing.then(
           () => this.#played(agent),
@@ -222,6 +247,10 @@ export class Life implements Agent, Body {
     if (!this.#open || !this.#turn) return;
     this.#open = false;
     const { turn } = this.#turn;
+    // Until it is woken it needs neither what it was told nor whom it can call.
+    this.#turn = null;
+    this.#letters = null;
+    this.#orchestrator = null;
     this.tell({ type: 'turn_ended', turn, lastWords: this.#words, ...(interrupted ? { interrupted } : {}) });
   }
 
@@ -238,7 +267,7 @@ export class Life implements Agent, Body {
     this.#dead = true;
     this.#open = false;
     this.#leave();
-    this.#options.died();
+    this.#around.died(this.spec);
     if (this.#late) this.#reportAfterDeath(this.#late);
   }
 
@@ -246,7 +275,7 @@ export class Life implements Agent, Body {
   #reportAfterDeath(late: { input: ReportInput; afterMs: number }): void {
     const { orchestrator } = this;
     const report = (): void => void orchestrator.reportCompletion(late.input).catch(() => undefined);
-    if (late.afterMs > 0) this.#options.clock.after(late.afterMs, report);
+    if (late.afterMs > 0) this.#around.clock.after(late.afterMs, report);
     else report();
   }
 }
