@@ -19,6 +19,7 @@ export const INVARIANTS = {
     'at most one live agent of the current epoch per task; epochs grow; stale words change nothing',
   'mailbox order': 'all that waits when a turn opens comes in it, urgent first, in order',
   liveness: 'a quiet system has nothing left to do',
+  hints: 'what can be done at once waits for no look that only repairs what a fault has lost',
   fold: 'the state is the fold of the events, whose numbers have no gaps',
   processes: 'no agent process lives that no open, held run owns',
   'cancelled trees': 'a cancelled tree spawns nothing more, and all of it ends',

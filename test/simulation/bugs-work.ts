@@ -247,4 +247,33 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
 `,
     why: 'a plan is called failed while some of it can still run',
   },
+  {
+    name: 'offers-are-not-heard',
+    invariant: 'hints',
+    file: core('scheduler.ts'),
+    find: `context.dispatch.onOffer(() => this.kick());`,
+    replace: `context.dispatch.onOffer(() => undefined);`,
+    why: 'every task waits for the next tick, up to a second',
+  },
+  {
+    name: 'stopped-and-kept',
+    invariant: 'hints',
+    file: core('scheduler.ts'),
+    find: `      this.#fenced.add(run.taskId);
+      this.kick();
+`,
+    replace: '',
+    why: 'what a host stopped because it may have lost it stays its own, and nobody goes on with it',
+  },
+  {
+    name: 'slow-start-claims-nothing',
+    invariant: 'hints',
+    file: core('scheduler.ts'),
+    find: `    this.#lastRenewed = this.#context.clock.mono();
+    this.kick();
+`,
+    replace: `    this.kick();
+`,
+    why: 'a host whose start took long takes it that it lost its leases, and claims nothing before the next tick',
+  },
 ];

@@ -3,6 +3,7 @@ import { expand } from './options.ts';
 import { People } from './people.ts';
 import { checkRest, unfinished } from './rest.ts';
 import { quiesce } from './timeline.ts';
+import { Unclaimed } from './unclaimed.ts';
 import { Watch } from './watch.ts';
 import type { Host } from './host.ts';
 import { World, type Failure } from './world.ts';
@@ -67,11 +68,13 @@ async function live(world: World): Promise<number> {
   for (const host of world.hosts) scheduleFaults(world, host);
   let steps = 0;
   const watch = new Watch(world);
+  const unclaimed = new Unclaimed(world);
   let restSince: number | null = null;
   let nextLook = 0;
   const { activeMs } = world.options;
   while (!world.failure && steps++ < MAX_STEPS && (await world.timeline.step())) {
     const { now } = world.timeline;
+    unclaimed.look();
     if (!world.quiet && now >= activeMs) beQuiet(world, people);
     if (!world.quiet || now < nextLook) continue;
     nextLook = now + 500;

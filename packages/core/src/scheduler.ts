@@ -65,6 +65,8 @@ export class Scheduler {
 
   start(): void {
     this.#started = true;
+    // However long it took to get here: nothing is held yet that could have been lost.
+    this.#lastRenewed = this.#context.clock.mono();
     this.kick();
   }
 
@@ -168,7 +170,10 @@ export class Scheduler {
     try {
       const before = clock.mono();
       const lost = await dispatch.renew({ host, tasks: [...runs.keys()] });
+      const refused = this.#mayHaveLost();
       this.#lastRenewed = before;
+      // What was offered while nothing could be claimed is not told of again.
+      if (refused) this.kick();
       // Not one that was claimed again meanwhile.
       await this.#fence(lost.flatMap((task) => runs.get(task as TaskId) ?? []));
     } catch (error) {
@@ -190,7 +195,9 @@ export class Scheduler {
   async #fence(runs: Iterable<WorkerRun>): Promise<void> {
     const fence = async (run: WorkerRun): Promise<void> => {
       await run.fence({ wait: true });
-      if (!this.#runs.has(run.taskId)) this.#fenced.add(run.taskId);
+      if (this.#runs.has(run.taskId)) return;
+      this.#fenced.add(run.taskId);
+      this.kick();
     };
     await Promise.all([...runs].map(fence));
   }

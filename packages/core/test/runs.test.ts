@@ -1,5 +1,7 @@
+import { ReveilleError } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
-import { quiet, refused, start } from './world.ts';
+import { FakeMachine } from './fake-machine.ts';
+import { World, quiet, refused, start } from './world.ts';
 
 describe('runs, epochs and leases', () => {
   test('[ID4] a crash of the engine goes on with the same run under the next epoch', async () => {
@@ -158,6 +160,83 @@ describe('runs, epochs and leases', () => {
     expect(held.toSorted()).toEqual(['a', 'b', 'c', 'd']);
     await one.advance(60_000);
     expect([...one.agents, ...two.agents]).toHaveLength(4);
+  });
+});
+
+describe('a host that may have lost its leases', () => {
+  test('[WAK4.1] claims what was offered meanwhile as soon as it has renewed them', async () => {
+    await using world = await start();
+    const { dispatch } = world.engine.context;
+    const { renew } = dispatch;
+    const hanging: (() => void)[] = [];
+    Object.assign(dispatch, {
+      renew: (request: Parameters<typeof renew>[0]) =>
+        new Promise((resolve) => hanging.push(() => resolve(renew(request)))),
+    });
+    await world.advance(10_000);
+    await world.plan({ a: [] });
+    expect(world.agents).toEqual([]);
+    Object.assign(dispatch, { renew });
+    for (const go of hanging) go();
+    await quiet();
+    expect(world.working).toEqual(['a']);
+  });
+
+  test('[WAK4.1] goes on with what it stopped as soon as it has', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const before = world.worker('a');
+    await world.clock.stall(10_000);
+    expect(before.alive).toBe(false);
+    expect(world.worker('a').spec.epoch).toBe(2);
+  });
+
+  test('[WAK4.1] gives back what it could not begin as soon as that is known', async () => {
+    let hangs = false;
+    let fail = (): void => undefined;
+    const failing = (_: () => void, reject: (error: Error) => void): void => {
+      fail = () => reject(new ReveilleError('store_failed', 'no disk'));
+    };
+    await using world = await start({
+      sync: () => (hangs ? new Promise<void>(failing) : Promise.resolve()),
+    });
+    const { dispatch } = world.engine.context;
+    const { claim } = dispatch;
+    Object.assign(dispatch, {
+      claim: async (request: Parameters<typeof claim>[0]) => {
+        const claims = await claim(request);
+        if (claims.length > 0) hangs = true;
+        return claims;
+      },
+    });
+    await world.plan({ a: [] });
+    await world.clock.stall(10_000);
+    expect(world.agents).toEqual([]);
+    Object.assign(dispatch, { claim });
+    hangs = false;
+    fail();
+    await quiet();
+    expect(world.working).toEqual(['a']);
+  });
+
+  test('[WAK4.1] claims again what waits for room, and it begins when there is some', async () => {
+    const machine = new FakeMachine();
+    machine.look({ disk: 0 });
+    await using world = await start({ machine });
+    await world.plan({ a: [] });
+    await world.clock.stall(10_000);
+    expect(world.agents).toEqual([]);
+    machine.look({ disk: 100_000 });
+    await quiet();
+    expect(world.working).toEqual(['a']);
+  });
+
+  test('[WAK4.1] one that took long to start has none to lose', async () => {
+    await using world = new World({});
+    await world.advance(10_000);
+    await world.engine.start();
+    await world.plan({ a: [] });
+    expect(world.working).toEqual(['a']);
   });
 });
 

@@ -11,8 +11,9 @@ export interface MemoryOptions {
   /**
    * When what was applied counts as being on disk. Called once for the first change of a batch; the batch is all
    * that is applied until the promise settles. A rejection undoes the batch and is what its callers get. Without
-   * it a change is on disk as soon as it is applied. Not for hosts that share a memory at the same time: what is
-   * not on disk yet is not kept apart by host.
+   * it a change is on disk as soon as it is applied: an engine that always has something to do never leaves the
+   * microtasks, and its timers do not fire meanwhile. Not for hosts that share a memory at the same time: what is not
+   * on disk yet is not kept apart by host.
    */
   readonly sync?: () => Promise<void>;
 }
