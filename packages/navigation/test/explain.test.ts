@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { guessedSpots, isAllDefined } from '../src/questions/anchors.ts';
+import { guessedSpots } from '../src/questions/anchors.ts';
+import { isAllDefined } from '../src/text/all-defined.ts';
 import { Syntax } from '../src/syntax/syntax.ts';
 import { spotsOf } from '../src/text/spots.ts';
 import { heldText } from '../src/text/contents.ts';
@@ -91,13 +92,21 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
 test('[NAV2.9] a definition is guessed without parsing only if nothing else in the file may be one', () => {
   const isAll = (text: string) => {
     const guess = guessedSpots(text, 'x');
-    return { spots: guess.map(({ line }) => line), all: isAllDefined('a.ts', text, { symbol: 'x', guess }) };
+    return { spots: guess.map(({ line }) => line), all: isAllDefined('a.ts', heldText(text), { name: 'x', guess }) };
   };
   const used = "f(x); new x(); a.x; x.y; let b: x; '${x}'; // function x\nimport { x } from './x';";
   expect(isAll(`export class x {}\n${used}`)).toEqual({ spots: [1], all: true });
   expect(isAll('function x(): void;\nfunction x(a: b): void;')).toEqual({ spots: [1, 2], all: true });
   expect(isAll('const xx = 1;\nf(x)')).toEqual({ spots: [], all: false });
+  // A statement of its own, and a list of values.
+  for (const more of ['f();\nx;', 'const a = {\n  b,\n  x,\n};', 'x[0] = 1;', 'if (a) {\n}\nx;'])
+    expect(isAll(`export function x() {}\n${more}`), more).toEqual({ spots: [1], all: true });
   for (const more of [
+    'let a,\n  x;',
+    'let\nx;',
+    'for (const {\n  x,\n} of a) {}',
+    'const f = ({\n  x,\n}) => 1;',
+    'const f = (a) => {\n  var y\n  , x\n  ;\n};',
     'class A { x; }',
     'class A {\n  x = 1;\n}',
     'class A { static x() {} }',

@@ -3,7 +3,7 @@ import { extensionOf, isMade, languageOf, type Language } from '../languages.ts'
 import type { ServerSession } from '../lsp/session.ts';
 import type { Role } from '../syntax/syntax.ts';
 import { isUse } from '../syntax/uses.ts';
-import { UNEXPLAINED, type Explained } from '../text/explain.ts';
+import type { Explained } from '../text/explain.ts';
 import type { TextHit } from '../text/known-tree.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
@@ -47,12 +47,10 @@ export class Targets {
    */
   async foresee(hits: readonly TextHit[], name: string): Promise<void> {
     if (this.#session.language.opensAsked) return;
-    const all = hitsToExplain(hits, this.#session.language);
-    const explained = await this.#inquiry.explain(all);
-    const likely = all.flatMap((hit, i) => {
-      const { role, group } = explained[i] ?? UNEXPLAINED;
-      const isLikely = hit.text[hit.column - 2] === '.' || !isUse(hit.text, hit.column, name);
-      return role === 'code' && isLikely ? [[group ?? keyOf(hit), hit] as const] : [];
+    const likely = hitsToExplain(hits, this.#session.language).flatMap((hit) => {
+      const { role, group, target } = hit.explained;
+      const isAsked = role === 'code' && target === undefined && isLikelyOther(hit, name);
+      return isAsked ? [[group ?? keyOf(hit), hit] as const] : [];
     });
     const groups = [...new Map(likely)].slice(0, MOST_FORESEEN);
     await inBatches(groups, AT_ONCE, async ([group, hit]) =>
@@ -65,6 +63,12 @@ export class Targets {
     this.#foreseeing = false;
   }
 }
+
+/** A call that fills its line is most likely a use. */
+const isLikelyOther = ({ text, column }: TextHit, name: string): boolean =>
+  text[column - 2] === '.' ||
+  (!isUse(text, column, name) &&
+    !(text.slice(0, column - 1).trim() === '' && /^\(.*\);?$/.test(text.slice(column - 1 + name.length))));
 
 const MOST_FORESEEN = 300;
 /** Questions in the server's line at once. */
@@ -93,11 +97,11 @@ export async function crossCheck(
   const own = rest.filter((hit) => !reasons.has(hit));
   for (const hit of own) if (hit.commented) reasons.set(hit, COMMENT);
   const written = own.filter(({ commented }) => !commented);
-  const explained = await inquiry.explain(written);
   const code: Asked[] = [];
-  for (const [i, hit] of written.entries()) {
-    const { role, group } = explained[i] ?? UNEXPLAINED;
+  for (const hit of written) {
+    const { role, group, target } = hit.explained;
     if (role === 'comment' || role === 'string') reasons.set(hit, REASONS[role]);
+    else if (target !== undefined && !given.covered.has(target)) reasons.set(hit, reasonOf(target));
     else code.push({ hit, role, group: group ?? keyOf(hit) });
   }
   const found = await resolved(inquiry, session, { ...given, code });

@@ -7,7 +7,6 @@ import type { ServerPool } from '../pool/pool.ts';
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { Syntax } from '../syntax/syntax.ts';
 import type { PlaceText } from '../text/declared.ts';
-import { UNEXPLAINED, type Explained } from '../text/explain.ts';
 import type { Scout } from '../text/scout.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
 import type { Spot } from '../text/spots.ts';
@@ -36,8 +35,6 @@ export class Inquiry {
   readonly #named = new Map<string, Promise<readonly string[]>>();
   readonly #placeTexts = new Map<string, Promise<PlaceText | undefined>>();
   readonly #hovers = new Map<string, Promise<string | null>>();
-  readonly #explained = new Map<TextHit, Explained>();
-  #explaining: Promise<void> | null = null;
   #looked = false;
   readonly #lines = new Map<string, Promise<readonly string[]>>();
 
@@ -79,9 +76,15 @@ export class Inquiry {
     return { path, line, column, text: await this.lineAt(path, line) };
   }
 
-  /** Where words are in the files of the tree. */
-  async look(needle: string): Promise<Look> {
-    return await this.#means.scout.look(this.place.root, { needle, since: null, again: this.#again() });
+  /** What there is in the tree is found out, and nothing read yet. */
+  async begin(): Promise<void> {
+    await this.#means.scout.look(this.place.root, { needle: null, since: null, again: this.#again() });
+  }
+
+  /** Where words are in the files of the tree; explained, what they are there as far as their files tell. */
+  async look(needle: string, { explain = false } = {}): Promise<Look> {
+    const again = this.#again();
+    return await this.#means.scout.look(this.place.root, { needle, since: null, again, explain });
   }
 
   async named(names: readonly string[]): Promise<readonly string[]> {
@@ -95,10 +98,22 @@ export class Inquiry {
   async uses(path: string, name: string): Promise<PlainUses | null> {
     if (languageOf(path)?.name !== 'typescript') return null;
     const { scout } = this.#means;
+    return await this.#seen((root) => scout.uses(root, path, name));
+  }
+
+  /** Whether a guess is all that a file defines of a name for certain; false: a parser must say. */
+  async definesOnly(path: string, asked: { name: string; guess: readonly Spot[] }): Promise<boolean> {
+    if (languageOf(path)?.name !== 'typescript' || asked.guess.length === 0) return false;
+    const { scout } = this.#means;
+    return await this.#seen((root) => scout.definesOnly(root, path, asked));
+  }
+
+  /** What is asked about the tree is asked after its disk was looked at. */
+  async #seen<T>(ask: (root: string) => Promise<T>): Promise<T> {
     const { root } = this.place;
-    const looking = this.#again() ? null : scout.look(root, { needle: null, since: null });
-    const [uses] = await Promise.all([scout.uses(root, path, name), looking]);
-    return uses;
+    const looking = this.#again() ? null : this.#means.scout.look(root, { needle: null, since: null });
+    const [answer] = await Promise.all([ask(root), looking]);
+    return answer;
   }
 
   /** The line of a place that a server named, and what is declared there as far as it is told without parsing. */
@@ -138,23 +153,14 @@ export class Inquiry {
     return (await this.syntax.at(spot.path, (await this.text(spot.path)) ?? '', spot)) ?? null;
   }
 
-  /** What can be said of hits by their files alone. */
-  async explain(hits: readonly TextHit[]): Promise<readonly Explained[]> {
-    if (hits.length === 0) return [];
-    await this.#explaining;
-    const fresh = hits.filter((hit) => !this.#explained.has(hit));
-    if (fresh.length > 0) {
-      this.#explaining = this.#means.scout.explain(this.place.root, fresh).then((all) => {
-        for (const [i, hit] of fresh.entries()) this.#explained.set(hit, all[i] ?? UNEXPLAINED);
-      });
-      await this.#explaining;
-    }
-    return hits.map((hit) => this.#explained.get(hit) ?? UNEXPLAINED);
-  }
-
   /** The server of a language has answered before: it will answer now. */
   isWarm(language: Language): boolean {
     return this.#means.pool.isWarm(this.place.root, language);
+  }
+
+  /** Whoever asks waits for a server, also for one that must load its project first. */
+  get waits(): boolean {
+    return this.asking.waitMs >= PATIENT_MS;
   }
 
   /** One question sees one state of the disk: it is looked at by the first that needs it. */
@@ -168,7 +174,7 @@ export class Inquiry {
   async bringUp(session: ServerSession, needle: string | null = null): Promise<Look> {
     // Questions are looked after in the order they come: whatever is asked from here on sees the same state.
     this.#looked ||= session.root === this.place.root;
-    const look = await this.#means.scout.look(session.root, { needle, since: session.version });
+    const look = await this.#means.scout.look(session.root, { needle, since: session.version, explain: true });
     await session.tell(look.changes, (path) => this.#read(path));
     session.version = look.version;
     return look;

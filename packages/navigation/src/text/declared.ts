@@ -54,7 +54,7 @@ function isCode(held: Held, offset: number): boolean {
 }
 
 /** Nothing is open at an offset, and it is code; false also if that cannot be told. */
-function isAtTop(held: Held, offset: number): boolean {
+export function isAtTop(held: Held, offset: number): boolean {
   const regions = held.regions();
   if (!regions || !isCode(held, offset)) return false;
   let depth = 0;

@@ -1,9 +1,11 @@
 import { dirname } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
+import { isAllDefined } from './all-defined.ts';
 import type { Contents, Held } from './contents.ts';
 import { placeText, type PlaceText } from './declared.ts';
-import { UNEXPLAINED, explainHits, type Explained } from './explain.ts';
+import { UNEXPLAINED, explainHits } from './explain.ts';
 import { hitsIn, type TextHit } from './hits.ts';
+import { Members } from './members.ts';
 import { plainUses, type PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
 import {
@@ -29,6 +31,8 @@ export interface LookOptions {
   readonly since: number | null;
   /** For the same question as the look before: the disk is not looked at anew. */
   readonly again?: boolean;
+  /** What hits are is told as far as their files tell. */
+  readonly explain?: boolean;
 }
 
 export interface Look {
@@ -63,6 +67,7 @@ interface Known {
 interface Found {
   readonly hits: readonly TextHit[];
   readonly why: string | null;
+  readonly explained: boolean;
 }
 
 /** One look at the disk. */
@@ -110,10 +115,10 @@ export class KnownTree implements Disposable {
     this.#watches = options.watches;
   }
 
-  look({ needle, since, again = false }: LookOptions): Look {
+  look({ needle, since, again = false, explain = false }: LookOptions): Look {
     if (!again || this.#version === 0) this.#refresh();
     const changes = since === null || since === this.#version ? NONE : this.#changesSince(since);
-    const { hits, why } = needle === null ? NOTHING : this.#findOnce(needle);
+    const { hits, why } = needle === null ? NOTHING : this.#findOnce(needle, explain);
     const partly = this.#whole ? why : 'the tree has more files than are looked at';
     return { version: this.#version, changes, hits, why: partly };
   }
@@ -135,22 +140,18 @@ export class KnownTree implements Disposable {
     return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)]));
   }
 
-  explain(hits: readonly TextHit[]): Explained[] {
-    using reader = new TreeReader(this.#root);
-    const all = new Map<TextHit, Explained>();
-    for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
-      const held = this.#hold(reader, path);
-      const explained = held && explainHits(path, held, within);
-      for (const [i, hit] of within.entries()) all.set(hit, explained?.[i] ?? UNEXPLAINED);
-    }
-    return hits.map((hit) => all.get(hit) ?? UNEXPLAINED);
-  }
-
   /** Where a file uses a name, if it defines none; null: a parser must say. */
   uses(path: string, name: string): PlainUses | null {
     using reader = new TreeReader(this.#root);
     const held = this.#hold(reader, path);
     return held && plainUses(path, held, name);
+  }
+
+  /** Whether a guess is all that a file defines of a name; false: a parser must say. */
+  definesOnly(path: string, asked: { readonly name: string; readonly guess: readonly Spot[] }): boolean {
+    using reader = new TreeReader(this.#root);
+    const held = this.#hold(reader, path);
+    return held !== null && isAllDefined(path, held, asked);
   }
 
   /** The lines of places, and what is declared there. */
@@ -172,13 +173,20 @@ export class KnownTree implements Disposable {
       if (!known) continue;
       this.#read(reader, path, known);
       const isHeld = known.content !== null && this.#contents.get(known.content) !== null;
-      if (isHeld && languageOf(path)?.name === 'typescript') this.#hold(reader, path)?.regions();
+      const held = isHeld && languageOf(path) !== null ? this.#hold(reader, path) : null;
+      held?.lines();
+      if (languageOf(path)?.name === 'typescript') held?.regions();
     }
     if (this.#asked && this.#watch && performance.now() - this.#wholeAt > TRUST_MS) this.#lookAt(false);
     return false;
   }
 
   [Symbol.dispose](): void {
+    this.#endWatch();
+    for (const known of this.#known.values()) this.#contents.dropRaw(known);
+  }
+
+  #endWatch(): void {
     this.#watch?.[Symbol.dispose]();
     this.#watch = null;
   }
@@ -187,7 +195,7 @@ export class KnownTree implements Disposable {
     const { ino, birthtimeMs } = statsOf(this.#root) ?? {};
     const born = `${ino} ${birthtimeMs}`;
     // Another folder of its name: what was watched is not there any more.
-    if (born !== this.#born) this[Symbol.dispose]();
+    if (born !== this.#born) this.#endWatch();
     this.#born = born;
     this.#asked = true;
     this.#lookAt(this.#watch?.lost === false && this.#linked.size <= MOST_LINKED);
@@ -221,7 +229,7 @@ export class KnownTree implements Disposable {
   /** One that was lost is begun anew, unless it would be lost again. */
   #beginWatch(): TreeWatch | null {
     if (this.#watch?.refused) this.#watches = false;
-    if (this.#watch?.lost) this[Symbol.dispose]();
+    if (this.#watch?.lost) this.#endWatch();
     if (this.#watches) this.#watch ??= TreeWatch.of(this.#root);
     this.#watch?.begin();
     return this.#watch;
@@ -272,6 +280,7 @@ export class KnownTree implements Disposable {
 
   #remove(paths: readonly string[], { next }: Round): boolean {
     for (const path of paths) {
+      this.#dropRaw(path);
       this.#known.delete(path);
       this.#linked.delete(path);
       this.#deleted.set(path, next);
@@ -286,6 +295,7 @@ export class KnownTree implements Disposable {
     const fresh = isFresh(stamp, now);
     const bornAt = known?.bornAt ?? next;
     const file: Known = { stamp, fresh, size, bornAt, changedAt: next, content: null, words: null };
+    this.#dropRaw(path);
     if (fresh) this.#read(reader, path, file);
     this.#unread.add(path);
     this.#known.set(path, file);
@@ -311,8 +321,15 @@ export class KnownTree implements Disposable {
     };
   }
 
-  #findOnce(text: string): Found {
-    const known = this.#found.get(text) ?? this.#find(needleOf(text));
+  #dropRaw(path: string): void {
+    const known = this.#known.get(path);
+    if (known) this.#contents.dropRaw(known);
+  }
+
+  #findOnce(text: string, explain: boolean): Found {
+    using reader = new TreeReader(this.#root);
+    const before = this.#found.get(text) ?? this.#find(reader, needleOf(text));
+    const known = explain && !before.explained ? this.#explained(reader, text, before) : before;
     this.#found.delete(text);
     if (known.hits.length > MOST_KEPT) return known;
     this.#found.set(text, known);
@@ -320,26 +337,54 @@ export class KnownTree implements Disposable {
     return known;
   }
 
-  #find(needle: Needle): Found {
+  #find(reader: TreeReader, needle: Needle): Found {
     const hits: TextHit[] = [];
-    using reader = new TreeReader(this.#root);
-    for (const [path, { words, size, content }] of this.#known) {
+    for (const [path, known] of this.#known) {
+      const { words, size } = known;
       if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words, hash)))) continue;
-      // An answer from text is wanted at once: of what was never read only what matters is kept.
-      const held = this.#hold(reader, path, content === null ? needle : null);
-      if (held?.text.includes(needle.text)) hits.push(...hitsIn(path, held.text, needle));
-      if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
+      const held = this.#mayHold(reader, path, { known, needle }) ? this.#hold(reader, path) : null;
+      if (held) hits.push(...hitsIn(path, held, needle));
+      if (hits.length > MOST_HITS)
+        return { hits, why: `there are more than ${MOST_HITS} text hits`, explained: false };
     }
-    return { hits, why: null };
+    return { hits, why: null, explained: false };
+  }
+
+  /** Those of one file come one after another. */
+  #explained(reader: TreeReader, name: string, { hits, why }: Found): Found {
+    const members = new Members(name, {
+      has: (path) => this.#known.has(path),
+      hold: (path) => this.#hold(reader, path),
+    });
+    const told = new Map<TextHit, TextHit>();
+    for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
+      const held = this.#hold(reader, path);
+      const explained = held && explainHits(path, held, within, members);
+      for (const [i, hit] of within.entries())
+        told.set(hit, { ...hit, explained: explained?.[i] ?? UNEXPLAINED });
+    }
+    return { hits: hits.map((hit) => told.get(hit) ?? hit), why, explained: true };
+  }
+
+  /** An answer from text is wanted at once: what was never read is read, and kept as it is. */
+  #mayHold(
+    reader: TreeReader,
+    path: string,
+    { known, needle }: { readonly known: Known; readonly needle: Needle },
+  ): boolean {
+    if (known.content !== null) return true;
+    const bytes = this.#contents.rawBytes(known) ?? reader.read(path);
+    if (bytes) this.#contents.keepRaw(known, bytes);
+    return bytes?.includes(needle.bytes) === true;
   }
 
   /** The text of a file as it was when it was read, or as it is. */
-  #hold(reader: TreeReader, path: string, needle: Needle | null = null): Held | null {
+  #hold(reader: TreeReader, path: string): Held | null {
     const known = this.#known.get(path);
-    const held = known?.content ? this.#contents.get(known.content) : null;
+    const held = known && (known.content === null ? this.#contents.rawText(known) : this.#contents.get(known.content));
     if (held) return held;
     const bytes = reader.read(path);
-    if (!bytes || (needle && !bytes.includes(needle.bytes))) return null;
+    if (!bytes) return null;
     const content = contentHash(bytes);
     if (known) known.content ??= content;
     return this.#contents.keep(content, bytes);
@@ -349,11 +394,13 @@ export class KnownTree implements Disposable {
   #read(reader: TreeReader, path: string, known: Known): string {
     if (known.words && known.content !== null) return known.content;
     const held = known.content === null ? null : this.#contents.get(known.content);
-    const bytes = held ? Buffer.from(held.text) : reader.read(path);
+    const bytes = held ? Buffer.from(held.text) : (this.#contents.rawBytes(known) ?? reader.read(path));
     known.words = bytes ? wordHashes(bytes) : new Uint32Array();
     if (known.content !== null && held) return known.content;
+    const text = this.#contents.rawText(known);
+    this.#contents.dropRaw(known);
     known.content = contentOf(bytes, known);
-    if (bytes && this.#contents.hasRoom(bytes.length)) this.#contents.keep(known.content, bytes);
+    if (bytes && this.#contents.hasRoom(bytes.length)) this.#contents.keep(known.content, bytes, text);
     return known.content;
   }
 }
@@ -362,5 +409,5 @@ export class KnownTree implements Disposable {
 const contentOf = (bytes: Buffer | null, { size, stamp }: Known): string =>
   bytes ? contentHash(bytes) : `${stamp.modified}:${stamp.changed}:${size}:${stamp.inode}`;
 
-const NOTHING: Found = { hits: [], why: null };
+const NOTHING: Found = { hits: [], why: null, explained: true };
 const NONE: Changes = { created: [], changed: [], deleted: [] };

@@ -30,13 +30,13 @@ export class Regions {
     return null;
   }
 
-  /** The parts of a text that are code, up to an offset. */
-  *code(text: string, until: number): Generator<string> {
-    let at = 0;
+  /** The parts of a text that are code, from one offset up to another. */
+  *code(text: string, until: number, begin = 0): Generator<string> {
+    let at = begin;
     for (let i = 0; i < this.#numbers.length && at < until; i += 3) {
       const from = this.#numbers[i] ?? 0;
       if (from > at) yield text.slice(at, Math.min(from, until));
-      at = this.#numbers[i + 1] ?? until;
+      at = Math.max(at, this.#numbers[i + 1] ?? until);
     }
     if (at < until) yield text.slice(at, until);
   }
@@ -55,11 +55,23 @@ const SIGNS_AND_BRACES = /['"`/{}]/g;
  * is asked instead. So a string in its answer is one.
  */
 export function regionsOf(text: string): Regions | null {
+  const found = new Lexer(text).run();
+  const regions = found && new Regions(found);
   // JSX has one of these.
-  if (text.includes('</') || text.includes('/>')) return null;
-  const regions = new Lexer(text).run();
-  return regions && new Regions(regions);
+  const mayHaveTags = text.includes('</') || text.includes('/>');
+  return regions && mayHaveTags && hasTag(regions, text) ? null : regions;
 }
+
+/**
+ * Whether a tag may begin in code: where a value is expected, and not where two are compared. Up to the first one nothing was
+ * misread; so if there is any, it is seen, whatever follows it was taken for.
+ */
+function hasTag(regions: Regions, text: string): boolean {
+  for (const part of regions.code(text, text.length)) if (TAG.test(part)) return true;
+  return false;
+}
+const TAG =
+  /(?:^|[^\p{L}\p{N}_$)\]\s]|\b(?:return|default|case|yield|await|else|of|in|do|typeof|void|throw))\s*<[\p{L}_$>]/u;
 
 class Lexer {
   readonly #text: string;

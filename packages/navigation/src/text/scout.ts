@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { ReveilleError } from '@reveille/protocol';
 import type { PlaceText } from './declared.ts';
-import type { Explained } from './explain.ts';
-import type { Look, LookOptions, TextHit } from './known-tree.ts';
-import type { Request } from './scout-worker.ts';
+import type { Look, LookOptions } from './known-tree.ts';
+import { unpackHits } from './pack.ts';
+import type { PackedLook, Request } from './scout-worker.ts';
 import type { PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
 
@@ -25,7 +25,8 @@ export class Scout implements AsyncDisposable {
   #closed = false;
 
   async look(root: string, options: LookOptions): Promise<Look> {
-    return (await this.#ask({ kind: 'look', root, options })) as Look;
+    const look = (await this.#ask({ kind: 'look', root, options })) as PackedLook;
+    return { ...look, hits: unpackHits(look.hits) };
   }
 
   /** The files of these names, anywhere in the tree. */
@@ -37,12 +38,16 @@ export class Scout implements AsyncDisposable {
     return (await this.#ask({ kind: 'same', root, other, endings })) as boolean;
   }
 
-  async explain(root: string, hits: readonly TextHit[]): Promise<readonly Explained[]> {
-    return (await this.#ask({ kind: 'explain', root, hits })) as Explained[];
-  }
-
   async uses(root: string, path: string, name: string): Promise<PlainUses | null> {
     return (await this.#ask({ kind: 'uses', root, path, name })) as PlainUses | null;
+  }
+
+  async definesOnly(
+    root: string,
+    path: string,
+    asked: { readonly name: string; readonly guess: readonly Spot[] },
+  ): Promise<boolean> {
+    return (await this.#ask({ kind: 'definesOnly', root, path, asked })) as boolean;
   }
 
   async places(

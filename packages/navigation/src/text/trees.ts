@@ -1,7 +1,6 @@
 import { Contents } from './contents.ts';
 import type { PlaceText } from './declared.ts';
-import type { Explained } from './explain.ts';
-import { KnownTree, type Look, type LookOptions, type TextHit } from './known-tree.ts';
+import { KnownTree, type Look, type LookOptions } from './known-tree.ts';
 import type { PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
 
@@ -34,13 +33,16 @@ export class Trees implements Disposable {
     return this.#at(root).named(names, again);
   }
 
-  /** What can be said of hits by their files alone. */
-  explain(root: string, hits: readonly TextHit[]): Explained[] {
-    return this.#at(root).explain(hits);
-  }
-
   uses(root: string, path: string, name: string): PlainUses | null {
     return this.#at(root).uses(path, name);
+  }
+
+  definesOnly(
+    root: string,
+    path: string,
+    asked: { readonly name: string; readonly guess: readonly Spot[] },
+  ): boolean {
+    return this.#at(root).definesOnly(path, asked);
   }
 
   places(root: string, spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
