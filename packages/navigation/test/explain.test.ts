@@ -20,6 +20,8 @@ const TEXTS: readonly string[] = [
   'type T<x> = { x: x } & Array<x>; a < x; b > x',
   'ö.x; x.ö; "ö x"; // ö x',
   "typeof x / x; a.return / x / 'x'",
+  "(a(')') + b) / x; // x\nf(/* ( */ a)(b) / x + 'x'; a.if(b) / x / 'x'",
+  "const a = '<b>x</b>' + x; // it's <br/> x\nif (a <x) x",
 ];
 
 test('[NAV1.6] comments and strings are told from code by the text alone as the parser tells them', async () => {
@@ -35,7 +37,9 @@ test('[NAV1.6] comments and strings are told from code by the text alone as the 
 
 test('[NAV1.6] what the text alone does not tell is left to the parser', () => {
   // A template or a string without end, JSX, a slash that may divide or not; and another language.
-  for (const text of ['`x', "'x\n'", '/* x', '<b>x</b>', "if (a) /'x/.test(b)", "}\n/'/.exec(x)"])
+  for (const text of ['`x', "'x\n'", '/* x', '<b>x</b>', "if (a) /'x/.test(b)", "while (f(a)) /'x/.test(b)",
+    // Text between tags has quotes that begin nothing.
+    "f(<b>it's x</b>, 'x')", "a = <p>it's</p>; b = 'x'", "return <>'x'</>", "}\n/'/.exec(x)"])
     expect(explained(text)[0], text).toEqual({ role: null, group: null });
   expect(explainHits('a.py', heldText('x'), [{ offset: 0 }])).toEqual([{ role: null, group: null }]);
   // The path of a module leads to a file; that is for the server to say.

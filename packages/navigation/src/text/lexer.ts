@@ -45,6 +45,9 @@ export class Regions {
 const BEFORE_REGEX = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await extends default'.split(' '),
 );
+const BEFORE_CONDITION = new Set(['if', 'while', 'for', 'with', 'await']);
+/** So far back a parenthesis is looked for. */
+const FAR = 4_000;
 /** What may begin or end a comment, a string, or code within one; braces count only within a template. */
 const SIGNS = /['"`/]/g;
 const SIGNS_AND_BRACES = /['"`/{}]/g;
@@ -115,7 +118,29 @@ class Lexer {
     if (divides !== null) return divides ? at + 1 : this.#regex(at);
     // Both are possible. It matters only if what follows would begin or end a string or a comment.
     const rest = this.#text.slice(at + 1, this.#lineEnd(at));
-    return /['"`]|\/[/*]/.test(rest) ? this.#lose() : at + 1;
+    return !/['"`]|\/[/*]/.test(rest) || this.#isBehindValue(at) ? at + 1 : this.#lose();
+  }
+
+  /** Behind a parenthesis a slash divides, unless it is that of `if`, `while` and their like. */
+  #isBehindValue(slash: number): boolean {
+    let depth = 0;
+    let at = slash - 1;
+    for (let i = this.#regions.length; at > slash - FAR && at >= 0; at--) {
+      const region = this.#regions[i - 1];
+      if (region && at < region.to) {
+        at = region.from;
+        i -= 1;
+        continue;
+      }
+      const character = this.#text[at];
+      if (character === ')') depth += 1;
+      if (character === '(') depth -= 1;
+      if (depth === 0 && character === '(') break;
+      if (depth === 0 && character !== ' ') return false;
+    }
+    if (this.#text[at] !== '(') return false;
+    const [word = ''] = WORD_BEFORE.exec(this.#text.slice(Math.max(0, at - 40), at).trimEnd()) ?? [];
+    return word.startsWith('.') || !BEFORE_CONDITION.has(word.trim());
   }
 
   /** Whether a slash divides, by what is before it; null: it may or not. */
