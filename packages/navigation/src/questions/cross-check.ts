@@ -45,12 +45,16 @@ export class Targets {
    * While the server still lists the uses: a member of something else (`Other.name`), and what may define another of the name, is
    * most likely none of them, and will have to be asked about. What is not needed in the end is not looked at.
    */
-  async foresee(hits: readonly TextHit[], name: string): Promise<void> {
+  async foresee(
+    hits: readonly TextHit[],
+    { name, own }: { readonly name: string; readonly own: readonly string[] },
+  ): Promise<void> {
     if (this.#session.language.opensAsked) return;
+    const isOwn = new Set(own);
     const likely = hitsToExplain(hits, this.#session.language).flatMap((hit) => {
       const { role, group, target } = hit.explained;
       const isAsked = role === 'code' && target === undefined && isLikelyOther(hit, name);
-      return isAsked ? [[group ?? keyOf(hit), hit] as const] : [];
+      return isAsked && !isOwn.has(keyOf(hit)) ? [[group ?? keyOf(hit), hit] as const] : [];
     });
     const groups = [...new Map(likely)].slice(0, MOST_FORESEEN);
     await inBatches(groups, AT_ONCE, async ([group, hit]) =>
@@ -104,8 +108,10 @@ export async function crossCheck(
     else if (target !== undefined && !given.covered.has(target)) reasons.set(hit, reasonOf(target));
     else code.push({ hit, role, group: group ?? keyOf(hit) });
   }
+
   const found = await resolved(inquiry, session, { ...given, code });
   for (const [hit, reason] of found.reasons) reasons.set(hit, reason);
+
   const uncovered = grouped(reasons);
   return {
     uses: found.uses.map(plainLine),

@@ -6,7 +6,9 @@ import type { Place } from '../place.ts';
 import type { ServerPool } from '../pool/pool.ts';
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { Syntax } from '../syntax/syntax.ts';
+import type { Guessed } from '../text/all-defined.ts';
 import type { PlaceText } from '../text/declared.ts';
+import type { Leads } from '../text/leads.ts';
 import type { Scout } from '../text/scout.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
 import type { Spot } from '../text/spots.ts';
@@ -36,6 +38,8 @@ export class Inquiry {
   readonly #placeTexts = new Map<string, Promise<PlaceText | undefined>>();
   readonly #hovers = new Map<string, Promise<string | null>>();
   #looked = false;
+  /** The file that was asked about, as it was read. */
+  #asked: Awaited<ReturnType<Place['files']['readFile']>> | null = null;
   readonly #lines = new Map<string, Promise<readonly string[]>>();
 
   constructor(means: Means, place: Place, asking: Asking) {
@@ -48,15 +52,19 @@ export class Inquiry {
   /** The true path of a file that was asked about. What the door refuses, it explains (BND1). */
   async file(given: string): Promise<string> {
     const file = await this.place.files.readFile(given, { maxBytes: LARGEST });
-    this.#texts.set(file.path, Promise.resolve(file.text()));
+    this.#asked = file;
     return file.path;
   }
 
   /** The text of a file; null if it is none, or is not there. */
   text(path: string): Promise<string | null> {
-    const known = this.#texts.get(path) ?? this.#read(path);
+    const known = this.#texts.get(path) ?? this.#textOf(path);
     this.#texts.set(path, known);
     return known;
+  }
+
+  async #textOf(path: string): Promise<string | null> {
+    return this.#asked?.path === path ? this.#asked.text() : await this.#read(path);
   }
 
   lines(path: string): Promise<readonly string[]> {
@@ -94,6 +102,22 @@ export class Inquiry {
     return await known;
   }
 
+  /** Where a name most likely leads from a file, if a server can be asked at once whether it does. */
+  async leads(
+    path: string,
+    name: string,
+  ): Promise<{ readonly session: ServerSession; readonly leads: Leads } | null> {
+    const { scout, pool } = this.#means;
+    const { root } = this.place;
+    const language = languageOf(path);
+    if (language?.name !== 'typescript' || !pool.isWarm(root, language)) return null;
+    const [leads, session] = await Promise.all([
+      scout.leads(root, path, name),
+      pool.warmSession(root, language),
+    ]);
+    return leads && session ? { session, leads } : null;
+  }
+
   /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
   async uses(path: string, name: string): Promise<PlainUses | null> {
     if (languageOf(path)?.name !== 'typescript') return null;
@@ -102,7 +126,7 @@ export class Inquiry {
   }
 
   /** Whether a guess is all that a file defines of a name for certain; false: a parser must say. */
-  async definesOnly(path: string, asked: { name: string; guess: readonly Spot[] }): Promise<boolean> {
+  async definesOnly(path: string, asked: Guessed): Promise<boolean> {
     if (languageOf(path)?.name !== 'typescript' || asked.guess.length === 0) return false;
     const { scout } = this.#means;
     return await this.#seen((root) => scout.definesOnly(root, path, asked));

@@ -86,8 +86,10 @@ async function usagesByServer(
   early?.catch(() => undefined);
   const looking = inquiry.bringUp(session, name);
   const foreseen = new Targets(inquiry, session);
-  if (wasSettled) looking.then(({ hits }) => foreseen.foresee(hits, name)).catch(() => undefined);
+  const own = guess.map(({ line, column }) => keyOf({ path: ask.file, line, column }));
+  if (wasSettled) looking.then(({ hits }) => foreseen.foresee(hits, { name, own })).catch(() => undefined);
   const [look, anchors] = await Promise.all([looking, parsed(), projectFilesIn(inquiry, session.language)]);
+
   const spots = askedSpots(anchors);
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
   const isSame = isNothing(look.changes) && session.told === told && sameSpots(spots, guess);
@@ -173,11 +175,13 @@ async function explained(
     ...inside(first.declared).map(keyOf),
     ...(anchors.definitions.length > 0 ? spots.map((spot) => keyOf({ path: ask.file, ...spot })) : []),
   ]);
+
   const check = await crossCheck(inquiry, session, {
     hits: look.hits,
     covered: new Set([...refs.keys(), ...defined]),
     targets,
   });
+
   const shown = await linesOf(inquiry, refs, lines);
   const all = sorted([...shown, ...check.uses]);
   const incomplete = [

@@ -4,6 +4,11 @@ import { explainHits } from './explain.ts';
 import type { Regions } from './lexer.ts';
 import { spotsOf, type Spot, type TextSpot } from './spots.ts';
 
+export interface Guessed {
+  readonly name: string;
+  readonly guess: readonly Spot[];
+}
+
 /**
  * Whether a guess is all that a file defines of a name, seen without parsing: it is code, and every other place of the name
  * is a comment, a string, or a use for certain. False: a parser must say.
@@ -11,7 +16,7 @@ import { spotsOf, type Spot, type TextSpot } from './spots.ts';
 export function isAllDefined(
   path: string,
   held: Held,
-  { name, guess }: { readonly name: string; readonly guess: readonly Spot[] },
+  { name, guess }: Guessed,
 ): boolean {
   if (guess.length === 0) return false;
   const isGuess = new Set(guess.map(({ line, column }) => `${line}:${column}`));

@@ -28,14 +28,10 @@ export function placeText(
   { line, column }: { readonly line: number; readonly column: number },
 ): PlaceText {
   const { text } = held;
-  let start = 0;
-  for (let i = 1; i < line; i++) {
-    const end = text.indexOf('\n', start);
-    if (end < 0) return { text: '', declared: null };
-    start = end + 1;
-  }
-  const end = text.indexOf('\n', start);
-  const row = text.slice(start, end < 0 ? text.length : end).trimEnd();
+  const lines = held.lines();
+  if (line > lines.count) return { text: '', declared: null };
+  const start = lines.start(line - 1);
+  const row = lines.row(line - 1).trimEnd();
   const match = languageOf(path)?.name === 'typescript' ? DECLARES.exec(row) : null;
   const [whole = '', exporting, kind = '', name = ''] = match ?? [];
   if (!match || column !== whole.length - name.length + 1) return { text: row, declared: null };

@@ -1,13 +1,10 @@
 import { dirname } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
-import { isAllDefined } from './all-defined.ts';
 import type { Contents, Held } from './contents.ts';
-import { placeText, type PlaceText } from './declared.ts';
 import { UNEXPLAINED, explainHits } from './explain.ts';
+import type { Files } from './exports.ts';
 import { hitsIn, type TextHit } from './hits.ts';
 import { Members } from './members.ts';
-import { plainUses, type PlainUses } from './plain-uses.ts';
-import type { Spot } from './spots.ts';
 import {
   LARGEST,
   TreeReader,
@@ -140,27 +137,10 @@ export class KnownTree implements Disposable {
     return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)]));
   }
 
-  /** Where a file uses a name, if it defines none; null: a parser must say. */
-  uses(path: string, name: string): PlainUses | null {
+  /** For questions about single files: as they were when they were read, or as they are. */
+  files<T>(use: (files: Files) => T): T {
     using reader = new TreeReader(this.#root);
-    const held = this.#hold(reader, path);
-    return held && plainUses(path, held, name);
-  }
-
-  /** Whether a guess is all that a file defines of a name; false: a parser must say. */
-  definesOnly(path: string, asked: { readonly name: string; readonly guess: readonly Spot[] }): boolean {
-    using reader = new TreeReader(this.#root);
-    const held = this.#hold(reader, path);
-    return held !== null && isAllDefined(path, held, asked);
-  }
-
-  /** The lines of places, and what is declared there. */
-  places(spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
-    using reader = new TreeReader(this.#root);
-    return spots.map((spot) => {
-      const held = this.#hold(reader, spot.path);
-      return held ? placeText(spot.path, held, spot) : { text: '', declared: null };
-    });
+    return use(this.#files(reader));
   }
 
   learn(): boolean {
@@ -350,12 +330,13 @@ export class KnownTree implements Disposable {
     return { hits, why: null, explained: false };
   }
 
+  #files(reader: TreeReader): Files {
+    return { has: (path) => this.#known.has(path), hold: (path) => this.#hold(reader, path) };
+  }
+
   /** Those of one file come one after another. */
   #explained(reader: TreeReader, name: string, { hits, why }: Found): Found {
-    const members = new Members(name, {
-      has: (path) => this.#known.has(path),
-      hold: (path) => this.#hold(reader, path),
-    });
+    const members = new Members(name, this.#files(reader));
     const told = new Map<TextHit, TextHit>();
     for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
       const held = this.#hold(reader, path);

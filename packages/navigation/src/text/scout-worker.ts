@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import type { Guessed } from './all-defined.ts';
 import type { Look, LookOptions } from './known-tree.ts';
 import { packHits, type PackedHits } from './pack.ts';
 import type { Spot } from './spots.ts';
@@ -21,12 +22,13 @@ export type Request = { readonly id: number } & (
       readonly endings: readonly string[];
     }
   | { readonly kind: 'rest'; readonly resting: boolean }
+  | { readonly kind: 'leads'; readonly root: string; readonly path: string; readonly name: string }
   | { readonly kind: 'uses'; readonly root: string; readonly path: string; readonly name: string }
   | {
       readonly kind: 'definesOnly';
       readonly root: string;
       readonly path: string;
-      readonly asked: { readonly name: string; readonly guess: readonly Spot[] };
+      readonly asked: Guessed;
     }
   | {
       readonly kind: 'places';
@@ -77,6 +79,7 @@ function answer(request: Request): unknown {
   if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
   if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
   if (request.kind === 'rest') return void (resting += request.resting ? 1 : -1);
+  if (request.kind === 'leads') return trees.leads(request.root, request.path, request.name);
   if (request.kind === 'uses') return trees.uses(request.root, request.path, request.name);
   if (request.kind === 'definesOnly') return trees.definesOnly(request.root, request.path, request.asked);
   return trees.places(request.root, request.spots);

@@ -1,7 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { ReveilleError } from '@reveille/protocol';
+import type { Guessed } from './all-defined.ts';
 import type { PlaceText } from './declared.ts';
 import type { Look, LookOptions } from './known-tree.ts';
+import type { Leads } from './leads.ts';
 import { unpackHits } from './pack.ts';
 import type { PackedLook, Request } from './scout-worker.ts';
 import type { PlainUses } from './plain-uses.ts';
@@ -38,15 +40,15 @@ export class Scout implements AsyncDisposable {
     return (await this.#ask({ kind: 'same', root, other, endings })) as boolean;
   }
 
+  async leads(root: string, path: string, name: string): Promise<Leads | null> {
+    return (await this.#ask({ kind: 'leads', root, path, name })) as Leads | null;
+  }
+
   async uses(root: string, path: string, name: string): Promise<PlainUses | null> {
     return (await this.#ask({ kind: 'uses', root, path, name })) as PlainUses | null;
   }
 
-  async definesOnly(
-    root: string,
-    path: string,
-    asked: { readonly name: string; readonly guess: readonly Spot[] },
-  ): Promise<boolean> {
+  async definesOnly(root: string, path: string, asked: Guessed): Promise<boolean> {
     return (await this.#ask({ kind: 'definesOnly', root, path, asked })) as boolean;
   }
 

@@ -1,7 +1,9 @@
 import { Contents } from './contents.ts';
-import type { PlaceText } from './declared.ts';
+import { placeText, type PlaceText } from './declared.ts';
+import { isAllDefined, type Guessed } from './all-defined.ts';
 import { KnownTree, type Look, type LookOptions } from './known-tree.ts';
-import type { PlainUses } from './plain-uses.ts';
+import { leadsFrom, type Leads } from './leads.ts';
+import { plainUses, type PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
 
 /** Trees that nobody asks about are forgotten; another look makes them anew. */
@@ -33,20 +35,35 @@ export class Trees implements Disposable {
     return this.#at(root).named(names, again);
   }
 
+  /** Where a file uses a name, if it defines none; null: a parser must say. */
   uses(root: string, path: string, name: string): PlainUses | null {
-    return this.#at(root).uses(path, name);
+    return this.#at(root).files(({ hold }) => {
+      const held = hold(path);
+      return held && plainUses(path, held, name);
+    });
   }
 
-  definesOnly(
-    root: string,
-    path: string,
-    asked: { readonly name: string; readonly guess: readonly Spot[] },
-  ): boolean {
-    return this.#at(root).definesOnly(path, asked);
+  /** Where a name leads from a file, guessed by what is known already: the disk is not looked at. */
+  leads(root: string, path: string, name: string): Leads | null {
+    return this.#at(root).files((files) => (files.has(path) ? leadsFrom(files, path, name) : null));
   }
 
+  /** Whether a guess is all that a file defines of a name; false: a parser must say. */
+  definesOnly(root: string, path: string, asked: Guessed): boolean {
+    return this.#at(root).files(({ hold }) => {
+      const held = hold(path);
+      return held !== null && isAllDefined(path, held, asked);
+    });
+  }
+
+  /** The lines of places, and what is declared there. */
   places(root: string, spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
-    return this.#at(root).places(spots);
+    return this.#at(root).files(({ hold }) =>
+      spots.map((spot) => {
+        const held = hold(spot.path);
+        return held ? placeText(spot.path, held, spot) : { text: '', declared: null };
+      }),
+    );
   }
 
   /** Whether all files that a server might read are the same in both: what differs in others does not matter. */
