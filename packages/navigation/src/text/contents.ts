@@ -1,3 +1,4 @@
+import { Depths } from './depths.ts';
 import { regionsOf, type Regions } from './lexer.ts';
 import { Lines } from './lines.ts';
 
@@ -7,6 +8,8 @@ export interface Held {
   /** Null: the text alone does not tell. */
   readonly regions: () => Regions | null;
   readonly lines: () => Lines;
+  /** Null: likewise. */
+  readonly depths: () => Depths | null;
 }
 
 const MOST_BYTES = 96 * 2 ** 20;
@@ -93,9 +96,15 @@ export class Contents {
 export function heldText(text: string): Held {
   let regions: Regions | null | undefined;
   let lines: Lines | undefined;
-  return {
+  let depths: Depths | null | undefined;
+  const held: Held = {
     text,
     regions: () => (regions === undefined ? (regions = regionsOf(text)) : regions),
     lines: () => (lines ??= new Lines(text)),
+    depths: () => {
+      const known = held.regions();
+      return depths === undefined ? (depths = known && new Depths(text, held.lines(), known)) : depths;
+    },
   };
+  return held;
 }

@@ -49,17 +49,6 @@ function isCode(held: Held, offset: number): boolean {
   return regions !== null && regions.at(offset) === null;
 }
 
-/** Nothing is open at an offset, and it is code; false also if that cannot be told. */
-export function isAtTop(held: Held, offset: number): boolean {
-  const regions = held.regions();
-  if (!regions || !isCode(held, offset)) return false;
-  let depth = 0;
-  for (const part of regions.code(held.text, offset))
-    for (let i = 0; i < part.length; i++) {
-      const code = part.charCodeAt(i);
-      if (code === 0x7b || code === 0x28) depth += 1;
-      else if (code === 0x7d || code === 0x29) depth -= 1;
-      if (depth < 0) return false;
-    }
-  return depth === 0;
-}
+/** Nothing is open at an offset that begins its line, and it is code; false also if that cannot be told. */
+export const isAtTop = (held: Held, offset: number): boolean =>
+  isCode(held, offset) && held.depths()?.isTop(offset) === true;

@@ -53,7 +53,7 @@ function groupOf(
   const { path, held, members } = file;
   const { text } = held;
   const head = headBefore(text, offset);
-  const declared = text[offset - 1] === '.' ? null : members?.isDeclaredAt(path, offset);
+  const declared = text[offset - 1] === '.' ? null : members?.declaredAt(path, held, offset);
   if (declared) return { group: null, target: declared };
   if (head === null || head === 'this' || head === 'super') return ALONE;
   const meaning = heads.get(head) ?? meaningOf(held, head);

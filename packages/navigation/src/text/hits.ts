@@ -1,7 +1,8 @@
 import { languageOf } from '../languages.ts';
 import { isCommentLine } from '../syntax/comment-lines.ts';
 import type { Held } from './contents.ts';
-import { UNEXPLAINED, type Explained } from './explain.ts';
+import { UNEXPLAINED, explainHits, type Explained } from './explain.ts';
+import type { Members } from './members.ts';
 import { occurrences, type Needle } from './words.ts';
 
 export interface TextHit {
@@ -20,10 +21,17 @@ export interface TextHit {
 
 const LONGEST_LINE = 400;
 
-export function hitsIn(path: string, held: Held, needle: Needle): TextHit[] {
+/** With `members`, what each is is told as far as the files tell. */
+export function hitsIn(
+  path: string,
+  held: Held,
+  { needle, members }: { readonly needle: Needle; readonly members: Members | null },
+): TextHit[] {
   const hits: TextHit[] = [];
   const language = languageOf(path);
-  for (const offset of occurrences(held.text, needle)) {
+  const spots = [...occurrences(held.text, needle)].map((offset) => ({ offset }));
+  const told = members && explainHits(path, held, spots, members);
+  for (const [i, { offset }] of spots.entries()) {
     const lines = held.lines();
     const line = lines.at(offset);
     const row = lines.row(line);
@@ -31,7 +39,7 @@ export function hitsIn(path: string, held: Held, needle: Needle): TextHit[] {
     const place = { line: line + 1, text: row.slice(0, column - 1) };
     const commented = language !== null && isCommentLine(place, language, (at) => lines.row(at));
     const text = row.slice(0, LONGEST_LINE).trimEnd();
-    hits.push({ path, line: line + 1, column, offset, text, commented, explained: UNEXPLAINED });
+    hits.push({ path, line: line + 1, column, offset, text, commented, explained: told?.[i] ?? UNEXPLAINED });
   }
   return hits;
 }

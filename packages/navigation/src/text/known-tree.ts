@@ -1,7 +1,6 @@
 import { dirname } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
 import type { Contents, Held } from './contents.ts';
-import { UNEXPLAINED, explainHits } from './explain.ts';
 import type { Files } from './exports.ts';
 import { hitsIn, type TextHit } from './hits.ts';
 import { Members } from './members.ts';
@@ -308,8 +307,9 @@ export class KnownTree implements Disposable {
 
   #findOnce(text: string, explain: boolean): Found {
     using reader = new TreeReader(this.#root);
-    const before = this.#found.get(text) ?? this.#find(reader, needleOf(text));
-    const known = explain && !before.explained ? this.#explained(reader, text, before) : before;
+    const before = this.#found.get(text);
+    const isEnough = before && (before.explained || !explain);
+    const known = isEnough ? before : this.#find(reader, needleOf(text), explain);
     this.#found.delete(text);
     if (known.hits.length > MOST_KEPT) return known;
     this.#found.set(text, known);
@@ -317,34 +317,22 @@ export class KnownTree implements Disposable {
     return known;
   }
 
-  #find(reader: TreeReader, needle: Needle): Found {
+  #find(reader: TreeReader, needle: Needle, explained: boolean): Found {
     const hits: TextHit[] = [];
+    const members = explained ? new Members(needle.text, this.#files(reader)) : null;
     for (const [path, known] of this.#known) {
       const { words, size } = known;
       if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words, hash)))) continue;
       const held = this.#mayHold(reader, path, { known, needle }) ? this.#hold(reader, path) : null;
-      if (held) hits.push(...hitsIn(path, held, needle));
+      if (held) hits.push(...hitsIn(path, held, { needle, members }));
       if (hits.length > MOST_HITS)
-        return { hits, why: `there are more than ${MOST_HITS} text hits`, explained: false };
+        return { hits, why: `there are more than ${MOST_HITS} text hits`, explained };
     }
-    return { hits, why: null, explained: false };
+    return { hits, why: null, explained };
   }
 
   #files(reader: TreeReader): Files {
     return { has: (path) => this.#known.has(path), hold: (path) => this.#hold(reader, path) };
-  }
-
-  /** Those of one file come one after another. */
-  #explained(reader: TreeReader, name: string, { hits, why }: Found): Found {
-    const members = new Members(name, this.#files(reader));
-    const told = new Map<TextHit, TextHit>();
-    for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
-      const held = this.#hold(reader, path);
-      const explained = held && explainHits(path, held, within, members);
-      for (const [i, hit] of within.entries())
-        told.set(hit, { ...hit, explained: explained?.[i] ?? UNEXPLAINED });
-    }
-    return { hits: hits.map((hit) => told.get(hit) ?? hit), why, explained: true };
   }
 
   /** An answer from text is wanted at once: what was never read is read, and kept as it is. */

@@ -30,15 +30,20 @@ export class Regions {
     return null;
   }
 
-  /** The parts of a text that are code, from one offset up to another. */
-  *code(text: string, until: number, begin = 0): Generator<string> {
-    let at = begin;
+  /** The parts of a text that are code, up to an offset. */
+  *code(text: string, until: number): Generator<string> {
+    for (const [from, to] of this.spans(until)) yield text.slice(from, to);
+  }
+
+  /** From where to where there is code, up to an offset. */
+  *spans(until: number): Generator<readonly [number, number]> {
+    let at = 0;
     for (let i = 0; i < this.#numbers.length && at < until; i += 3) {
       const from = this.#numbers[i] ?? 0;
-      if (from > at) yield text.slice(at, Math.min(from, until));
-      at = Math.max(at, this.#numbers[i + 1] ?? until);
+      if (from > at) yield [at, Math.min(from, until)];
+      at = this.#numbers[i + 1] ?? until;
     }
-    if (at < until) yield text.slice(at, until);
+    if (at < until) yield [at, until];
   }
 }
 

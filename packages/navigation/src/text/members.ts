@@ -35,12 +35,12 @@ export class Members {
   }
 
   /** A static member of a class at the top of its file is declared where it stands. */
-  isDeclaredAt(path: string, offset: number): string | null {
-    const held = this.#files.hold(path);
-    if (!held || !this.#isName || !isStaticAt(held, this.#name, offset)) return null;
+  declaredAt(path: string, held: Held, offset: number): string | null {
+    if (!this.#isName || !isStaticAt(held, this.#name, offset)) return null;
     const classes = [...held.text.matchAll(CLASS)].filter(({ index }) => index < offset);
     const from = classes.at(-1)?.index;
-    return from !== undefined && isDirectlyIn(held, from, offset) ? this.#placeOf({ path, offset }) : null;
+    const isMember = from !== undefined && held.depths()?.isDirectlyIn(from, offset);
+    return isMember ? this.#placeOf({ path, offset }) : null;
   }
 
   #once(key: string, find: () => Found): string | null {
@@ -100,7 +100,7 @@ const inClass: Way = (held, { head, name, from }) => {
     const row = lines.row(lines.at(offset));
     const column = offset - lines.start(lines.at(offset));
     if (put.test(row)) return column === head.length + 1;
-    return isStaticAt(held, name, offset) && isDirectlyIn(held, from, offset);
+    return isStaticAt(held, name, offset) && held.depths()?.isDirectlyIn(from, offset) === true;
   });
 };
 
@@ -108,7 +108,7 @@ const inEnum: Way = (held, { name, from }) => {
   const member = new RegExp(`^\\s*${escaped(name)}\\s*(?:[=,}]|$)`);
   return codeOf(held, name).filter((offset) => {
     const lines = held.lines();
-    return member.test(lines.row(lines.at(offset))) && isDirectlyIn(held, from, offset);
+    return member.test(lines.row(lines.at(offset))) && held.depths()?.isDirectlyIn(from, offset) === true;
   });
 };
 
@@ -131,22 +131,3 @@ const codeOf = (held: Held, name: string): number[] => {
   const regions = held.regions();
   return regions ? [...occurrences(held.text, needleOf(name))].filter((offset) => !regions.at(offset)) : [];
 };
-
-/** Of all brackets that open from one offset on, only the first, a brace, is open at the other. */
-function isDirectlyIn(held: Held, from: number, offset: number): boolean {
-  let depth = 0;
-  let opened = 0;
-  for (const part of held.regions()?.code(held.text, offset, from) ?? [])
-    for (let i = 0; i < part.length; i++) {
-      const code = part.charCodeAt(i);
-      const opens = code === 0x7b || code === 0x28 || code === 0x5b;
-      const closes = code === 0x7d || code === 0x29 || code === 0x5d;
-      if (opens && depth === 0) {
-        opened += 1;
-        if (code !== 0x7b || opened > 1) return false;
-      }
-      if (opens) depth += 1;
-      if (closes) depth -= 1;
-    }
-  return depth === 1;
-}

@@ -24,7 +24,10 @@ export function packHits(hits: readonly TextHit[]): PackedHits {
   };
   const numbers = new Int32Array(hits.length * EACH);
   const rows: string[] = [];
-  for (const [i, { path, line, column, offset, text, commented, explained }] of hits.entries()) {
+  for (let i = 0; i < hits.length; i++) {
+    const hit = hits[i];
+    if (!hit) continue;
+    const { path, line, column, offset, text, commented, explained } = hit;
     rows.push(text);
     const flags = ROLES.indexOf(explained.role) * 2 + Number(commented);
     const at = i * EACH;
