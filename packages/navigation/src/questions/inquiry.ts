@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix';
 import { isReveilleError, type Asking, type CodeLine, type Coverage } from '@reveille/protocol';
 import { languageOf, type Language } from '../languages.ts';
 import { ServerBroken } from '../lsp/connection.ts';
@@ -9,6 +10,7 @@ import type { Syntax } from '../syntax/syntax.ts';
 import type { Guessed } from '../text/all-defined.ts';
 import type { PlaceText } from '../text/declared.ts';
 import type { Leads } from '../text/leads.ts';
+import { namesBefore, type Before } from '../text/names.ts';
 import type { Scout } from '../text/scout.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
 import type { Spot } from '../text/spots.ts';
@@ -38,6 +40,9 @@ export class Inquiry {
   readonly #placeTexts = new Map<string, Promise<PlaceText | undefined>>();
   readonly #hovers = new Map<string, Promise<string | null>>();
   #looked = false;
+  #before: Promise<Before | null> | null = null;
+  /** The files of the tree, if they are known without the thread. */
+  #names: readonly string[] | null = null;
   /** The file that was asked about, as it was read. */
   #asked: Awaited<ReturnType<Place['files']['readFile']>> | null = null;
   readonly #lines = new Map<string, Promise<readonly string[]>>();
@@ -84,9 +89,25 @@ export class Inquiry {
     return { path, line, column, text: await this.lineAt(path, line) };
   }
 
-  /** What there is in the tree is found out, and nothing read yet. */
-  async begin(): Promise<void> {
-    await this.#means.scout.look(this.place.root, { needle: null, since: null, again: this.#again() });
+  /** A server is to be started: what there is in the tree is found out, and nothing read yet. */
+  begin(): void {
+    this.#before ??= namesBefore(this.place.root).catch(() => null);
+    // Meanwhile the thread starts, and has looked at the tree when it is asked for words.
+    const { root } = this.place;
+    this.#means.scout.look(root, { needle: null, since: null, again: this.#again() }).catch(() => undefined);
+  }
+
+  /**
+   * What there was when the question came: a server that knows nothing yet may begin to read. Null: it must wait until the tree was
+   * looked at.
+   */
+  async before(session: ServerSession): Promise<Before | null> {
+    if (session.version !== null || session.root !== this.place.root) return null;
+    const before = await this.#before;
+    if (session.version !== null) return null;
+    session.before ??= before;
+    this.#names = session.before?.paths ?? null;
+    return session.before;
   }
 
   /** Where words are in the files of the tree; explained, what they are there as far as their files tell. */
@@ -96,6 +117,7 @@ export class Inquiry {
   }
 
   async named(names: readonly string[]): Promise<readonly string[]> {
+    if (this.#names) return this.#names.filter((path) => names.includes(basename(path)));
     const key = names.join('\0');
     const known = this.#named.get(key) ?? this.#means.scout.named(this.place.root, names, this.#again());
     this.#named.set(key, known);
@@ -178,8 +200,8 @@ export class Inquiry {
   }
 
   /** The server of a language has answered before: it will answer now. */
-  isWarm(language: Language): boolean {
-    return this.#means.pool.isWarm(this.place.root, language);
+  isWarm(language: Language | null): boolean {
+    return language !== null && this.#means.pool.isWarm(this.place.root, language);
   }
 
   /** Whoever asks waits for a server, also for one that must load its project first. */
@@ -198,7 +220,9 @@ export class Inquiry {
   async bringUp(session: ServerSession, needle: string | null = null): Promise<Look> {
     // Questions are looked after in the order they come: whatever is asked from here on sees the same state.
     this.#looked ||= session.root === this.place.root;
-    const look = await this.#means.scout.look(session.root, { needle, since: session.version, explain: true });
+    const { version: since, before } = session;
+    const look = await this.#means.scout.look(session.root, { needle, since, before, explain: true });
+    if (!isNothing(look.changes)) this.#names = null;
     await session.tell(look.changes, (path) => this.#read(path));
     session.version = look.version;
     return look;

@@ -16,15 +16,14 @@ export interface UsagesAsk {
 }
 
 export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages> {
+  const isCold = inquiry.waits && !inquiry.isWarm(languageOf(asked.file));
+  if (isCold) inquiry.begin();
   const ask = { symbol: asked.symbol, file: await inquiry.file(asked.file) };
   const language = languageOf(ask.file);
-  const isSoon = language !== null && (inquiry.waits || inquiry.isWarm(language));
+  const isSoon = inquiry.waits || inquiry.isWarm(language);
   const { name } = splitSymbol(ask.symbol);
   // The disk is looked at while the file is parsed, or while a server starts, which needs to know what is there first.
-  if (language && !inquiry.isWarm(language)) {
-    const looking = isSoon ? inquiry.begin() : inquiry.look(name, { explain: true });
-    looking.catch(() => undefined);
-  }
+  if (language && !isSoon) inquiry.look(name, { explain: true }).catch(() => undefined);
   const text = (await inquiry.text(ask.file)) ?? '';
   const guess = guessedSpots(text, ask.symbol);
   const known = isSoon && guess.length > 0 ? null : await usageAnchors(inquiry, ask, guess);
@@ -112,7 +111,7 @@ async function usagesByServer(
 
 /** A server that knows nothing yet loads the project of the file while the tree is looked through. */
 async function beginProject(inquiry: Inquiry, session: ServerSession, file: string): Promise<void> {
-  await inquiry.bringUp(session);
+  if (!(await inquiry.before(session))) await inquiry.bringUp(session);
   await openProjects(inquiry, session, { hits: [], file });
 }
 

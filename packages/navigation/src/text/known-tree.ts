@@ -3,6 +3,7 @@ import { languageOf } from '../languages.ts';
 import type { Contents, Held } from './contents.ts';
 import type { Files } from './exports.ts';
 import { hitsIn, type TextHit } from './hits.ts';
+import type { Before } from './names.ts';
 import { Members } from './members.ts';
 import {
   LARGEST,
@@ -25,6 +26,8 @@ export interface LookOptions {
   readonly needle: string | null;
   /** A version of an earlier look; null: nothing is known. */
   readonly since: number | null;
+  /** In place of a version: what was there when somebody began to read, so that what changed since can be told. */
+  readonly before?: Before | null;
   /** For the same question as the look before: the disk is not looked at anew. */
   readonly again?: boolean;
   /** What hits are is told as far as their files tell. */
@@ -111,9 +114,9 @@ export class KnownTree implements Disposable {
     this.#watches = options.watches;
   }
 
-  look({ needle, since, again = false, explain = false }: LookOptions): Look {
+  look({ needle, since, before = null, again = false, explain = false }: LookOptions): Look {
     if (!again || this.#version === 0) this.#refresh();
-    const changes = since === null || since === this.#version ? NONE : this.#changesSince(since);
+    const changes = since === null ? this.#changesAfter(before) : this.#changesSince(since);
     const { hits, why } = needle === null ? NOTHING : this.#findOnce(needle, explain);
     const partly = this.#whole ? why : 'the tree has more files than are looked at';
     return { version: this.#version, changes, hits, why: partly };
@@ -291,7 +294,19 @@ export class KnownTree implements Disposable {
     return contentOf(reader.read(path), known) !== known.content;
   }
 
+  #changesAfter(before: Before | null): Changes {
+    if (!before) return NONE;
+    const old = new Set(before.paths);
+    const isNew = ([, { stamp }]: [string, Known]): boolean => isFresh(stamp, before.at);
+    return {
+      created: [...this.#known.keys()].filter((path) => !old.has(path)),
+      changed: [...this.#known].filter(isNew).flatMap(([path]) => (old.has(path) ? [path] : [])),
+      deleted: before.paths.filter((path) => !this.#known.has(path)),
+    };
+  }
+
   #changesSince(since: number): Changes {
+    if (since === this.#version) return NONE;
     const fresh = [...this.#known].filter(([, { changedAt }]) => changedAt > since);
     return {
       created: fresh.filter(([, { bornAt }]) => bornAt > since).map(([path]) => path),
