@@ -14,9 +14,10 @@ const MOST_USES = 20;
 
 export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string): Promise<Anchors> {
   const { name, container } = splitSymbol(symbol);
-  const text = (await inquiry.text(path)) ?? '';
+  // A text that is told about without it need not be read.
+  const used = name === 'default' ? null : await inquiry.uses(path, name);
+  const text = used ? '' : ((await inquiry.text(path)) ?? '');
   if (name === 'default') return { spots: defaultSpots(text), definitions: [], notes: [] };
-  const used = await inquiry.uses(path, name);
   if (used) return { spots: used.spots.slice(0, MOST_USES), definitions: [], notes: membersNote(name, used) };
   const all = (await inquiry.syntax.named(path, text, name)) ?? [];
   const held = container === null ? all : all.filter((each) => each.container === container);

@@ -40,9 +40,15 @@ export function placeText(
 }
 
 /** What is exported is at the top, or in a namespace. */
-const hasSpaces = (text: string): boolean =>
-  (text.includes('namespace ') || text.includes('module ')) &&
-  /^\s*(?:export\s+)?(?:declare\s+)?(?:namespace|module)\s/m.test(text);
+const hasSpaces = (text: string): boolean => ['namespace ', 'module '].some((word) => begins(text, word));
+
+function begins(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+    const row = text.slice(text.lastIndexOf('\n', at) + 1, at);
+    if (/^\s*(?:export\s+)?(?:declare\s+)?$/.test(row)) return true;
+  }
+  return false;
+}
 
 function isCode(held: Held, offset: number): boolean {
   const regions = held.regions();

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path/posix';
 import type { Held } from './contents.ts';
+import { offsetsOf } from './spots.ts';
 
 /** The files of a tree, as far as they can be read. */
 export interface Files {
@@ -96,14 +97,17 @@ export function declarationIn(
 ): Declaration | 'unclear' | 'absent' {
   const regions = held.regions();
   if (!regions) return 'unclear';
-  const declares = new RegExp(
-    `^(export\\s+)?(?:default\\s+|declare\\s+|abstract\\s+|async\\s+|const\\s+(?=enum))*(class|enum|namespace|module|interface|type|var|let|const|function\\*?)[ \\t]+${escaped(name)}(?![\\w$])`,
-    'gm',
-  );
-  const declared = [...held.text.matchAll(declares)].filter(({ index }) => !regions.at(index));
+  const declared = offsetsOf(held.text, name).flatMap((offset) => {
+    const from = held.text.lastIndexOf('\n', offset - 1) + 1;
+    const match = DECLARES.exec(held.text.slice(from, offset));
+    const isWhole = match && !NAME_PART.test(held.text[offset + name.length] ?? '');
+    return isWhole && !regions.at(from) ? [{ kind: match[2] ?? '', from, offset, exporting: match[1] }] : [];
+  });
   const [only] = declared;
   if (!only) return 'absent';
-  const { index, 0: whole, 1: exporting, 2: kind = '' } = only;
-  if (declared.length > 1 || (exported && exporting === undefined)) return 'unclear';
-  return { kind, from: index, offset: index + whole.length - name.length };
+  return declared.length > 1 || (exported && only.exporting === undefined) ? 'unclear' : only;
 }
+
+const DECLARES =
+  /^(export\s+)?(?:default\s+|declare\s+|abstract\s+|async\s+|const\s+(?=enum))*(class|enum|namespace|module|interface|type|var|let|const|function\*?)[ \t]+$/;
+const NAME_PART = /[\w$]/;
