@@ -37,9 +37,19 @@ test('[NAV1.6] comments and strings are told from code by the text alone as the 
 
 test('[NAV1.6] what the text alone does not tell is left to the parser', () => {
   // A template or a string without end, JSX, a slash that may divide or not; and another language.
-  for (const text of ['`x', "'x\n'", '/* x', '<b>x</b>', "if (a) /'x/.test(b)", "while (f(a)) /'x/.test(b)",
+  for (const text of [
+    '`x',
+    "'x\n'",
+    '/* x',
+    '<b>x</b>',
+    "if (a) /'x/.test(b)",
+    "while (f(a)) /'x/.test(b)",
     // Text between tags has quotes that begin nothing.
-    "f(<b>it's x</b>, 'x')", "a = <p>it's</p>; b = 'x'", "return <>'x'</>", "}\n/'/.exec(x)"])
+    "f(<b>it's x</b>, 'x')",
+    "a = <p>it's</p>; b = 'x'",
+    "return <>'x'</>",
+    "}\n/'/.exec(x)",
+  ])
     expect(explained(text)[0], text).toEqual({ role: null, group: null });
   expect(explainHits('a.py', heldText('x'), [{ offset: 0 }])).toEqual([{ role: null, group: null }]);
   // The path of a module leads to a file; that is for the server to say.
@@ -96,7 +106,10 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
 test('[NAV2.9] a definition is guessed without parsing only if nothing else in the file may be one', () => {
   const isAll = (text: string) => {
     const guess = guessedSpots(text, 'x');
-    return { spots: guess.map(({ line }) => line), all: isAllDefined('a.ts', heldText(text), { name: 'x', guess }) };
+    return {
+      spots: guess.map(({ line }) => line),
+      all: isAllDefined('a.ts', heldText(text), { name: 'x', guess }),
+    };
   };
   const used = "f(x); new x(); a.x; x.y; let b: x; '${x}'; // function x\nimport { x } from './x';";
   expect(isAll(`export class x {}\n${used}`)).toEqual({ spots: [1], all: true });

@@ -143,7 +143,8 @@ test('[NAV1.6] comments that fill their lines are known without parsing, and cod
     lines: readonly string[],
     { line, column }: { line: number; column: number },
     language: Language,
-  ) => isCommentLine(
+  ) =>
+    isCommentLine(
       { line, text: (lines[line - 1] ?? '').slice(0, column - 1) },
       language,
       (at) => lines[at] ?? '',

@@ -104,7 +104,8 @@ export class Rpc implements Disposable {
     if (this.#length === 0) return null;
     const all = this.#joined();
     const end = all.indexOf(HEAD_END);
-    if (end > LONGEST_HEAD || (end < 0 && all.length > LONGEST_HEAD)) throw new Error('its header has no end');
+    if (end > LONGEST_HEAD || (end < 0 && all.length > LONGEST_HEAD))
+      throw new Error('its header has no end');
     if (end < 0) return null;
     const head = all.toString('latin1', 0, end);
     const length = Number(/^content-length: *(\d+)\s*$/im.exec(head)?.[1] ?? Number.NaN);

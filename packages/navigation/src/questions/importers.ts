@@ -30,8 +30,7 @@ export async function importCandidates(inquiry: Inquiry, path: string): Promise<
   const hits = looks
     .flatMap((look) => look.hits)
     .filter((hit) => languageOf(hit.path) === language && hit.path !== path && !hit.commented);
-  const seen =
-    language?.name === 'typescript' ? scriptImports(hits) : { found: [], unclear: hits };
+  const seen = language?.name === 'typescript' ? scriptImports(hits) : { found: [], unclear: hits };
   const files = [...new Set(seen.unclear.map((hit) => hit.path))];
   const parsed = await inBatches(files.slice(0, MOST_PARSED), 4, async (file) => {
     const syntax = await inquiry.syntax.module(file, (await inquiry.text(file)) ?? '');

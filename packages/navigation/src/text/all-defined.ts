@@ -13,11 +13,7 @@ export interface Guessed {
  * Whether a guess is all that a file defines of a name, seen without parsing: it is code, and every other place of the name
  * is a comment, a string, or a use for certain. False: a parser must say.
  */
-export function isAllDefined(
-  path: string,
-  held: Held,
-  { name, guess }: Guessed,
-): boolean {
+export function isAllDefined(path: string, held: Held, { name, guess }: Guessed): boolean {
   if (guess.length === 0) return false;
   const isGuess = new Set(guess.map(({ line, column }) => `${line}:${column}`));
   const spots = spotsOf(held.text, name);
@@ -56,5 +52,10 @@ function isUseAround(
   const next = held.text.slice(offset + name.length, offset + name.length + 200).trimStart()[0] ?? ';';
   if (open.length === 0) return /[;}]/.test(behind) && next === ';';
   // `= { a, name }` makes something of values; nothing is bound there.
-  return open.at(-1) === 0x7b && /(?:^|[^=!<>])=$/.test(before.at(-1) ?? '') && /[{,]/.test(behind) && /[,}]/.test(next);
+  return (
+    open.at(-1) === 0x7b &&
+    /(?:^|[^=!<>])=$/.test(before.at(-1) ?? '') &&
+    /[{,]/.test(behind) &&
+    /[,}]/.test(next)
+  );
 }

@@ -78,7 +78,9 @@ const ALONE = { group: null };
 /** `Head` right before `.name`, if it is no member itself. */
 function headBefore(text: string, offset: number): string | null {
   if (text[offset - 1] !== '.') return null;
-  return /(?:^|[^\w$.)\]?!])([A-Za-z_$][\w$]*)\.$/.exec(text.slice(Math.max(0, offset - 120), offset))?.[1] ?? null;
+  return (
+    /(?:^|[^\w$.)\]?!])([A-Za-z_$][\w$]*)\.$/.exec(text.slice(Math.max(0, offset - 120), offset))?.[1] ?? null
+  );
 }
 
 /** `own`: the file declares it, once, at its top. */

@@ -53,7 +53,9 @@ function fileOf(module: string, has: (path: string) => boolean): string | null {
   const stem = module.replace(/\.[cm]?jsx?$/, '');
   if (has(`${stem}.d.ts`) || has(`${module}.d.ts`)) return null;
   const isScript = stem !== module;
-  const endings = isScript ? ['.ts', '.tsx'] : ['.ts', '.tsx', '.js', '.jsx', '/index.ts', '/index.tsx', '/index.js'];
+  const endings = isScript
+    ? ['.ts', '.tsx']
+    : ['.ts', '.tsx', '.js', '.jsx', '/index.ts', '/index.tsx', '/index.js'];
   const found = endings.map((ending) => `${stem}${ending}`).filter(has);
   if (isScript && has(module)) found.push(module);
   return found.length === 1 ? (found[0] ?? null) : null;
@@ -65,7 +67,10 @@ const LIST = /^export\s*\{([^}]*)\}(?:\s*from\s*(['"])([^'"\n]+)\2)?/gm;
 const STAR = /^export\s*\*\s*(as\s+[\w$]+\s*)?from\s*(['"])([^'"\n]+)\2/gm;
 
 /** From where a file that does not declare a name may export it. */
-function passedOn(held: Held, head: string): readonly { readonly from: string; readonly name: string }[] | 'unclear' {
+function passedOn(
+  held: Held,
+  head: string,
+): readonly { readonly from: string; readonly name: string }[] | 'unclear' {
   const named: { from: string; name: string }[] = [];
   for (const { 1: list = '', 3: from } of held.text.matchAll(LIST))
     for (const entry of list.split(',')) {

@@ -365,7 +365,8 @@ export class KnownTree implements Disposable {
   /** The text of a file as it was when it was read, or as it is. */
   #hold(reader: TreeReader, path: string): Held | null {
     const known = this.#known.get(path);
-    const held = known && (known.content === null ? this.#contents.rawText(known) : this.#contents.get(known.content));
+    const held =
+      known && (known.content === null ? this.#contents.rawText(known) : this.#contents.get(known.content));
     if (held) return held;
     const bytes = reader.read(path);
     if (!bytes) return null;

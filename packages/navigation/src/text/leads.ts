@@ -17,9 +17,10 @@ export function leadsFrom(files: Files, path: string, name: string): Leads | nul
   const { line, column, offset } = first;
   const imported = importAt(held.text, offset, name);
   const isPlain = imported && imported.name !== '*' && imported.name !== 'default';
-  const found = isPlain && imported.from.startsWith('.')
-    ? followed(files, { module: join(dirname(path), imported.from), name: imported.name }, declared)
-    : 'unclear';
+  const found =
+    isPlain && imported.from.startsWith('.')
+      ? followed(files, { module: join(dirname(path), imported.from), name: imported.name }, declared)
+      : 'unclear';
   return { spot: { line, column }, target: typeof found === 'string' ? null : placeOf(files, found) };
 }
 

@@ -75,7 +75,10 @@ function memberOf(path: string, held: Held, { head, name, exported }: Asked): Fo
   return found.length === 1 && found[0] !== undefined ? { path, offset: found[0] } : 'unclear';
 }
 
-type Way = (held: Held, asked: { readonly head: string; readonly name: string; readonly from: number }) => number[];
+type Way = (
+  held: Held,
+  asked: { readonly head: string; readonly name: string; readonly from: number },
+) => number[];
 
 const CLASS = /^(?:export\s+)?(?:default\s+|declare\s+|abstract\s+)*class\s/gm;
 

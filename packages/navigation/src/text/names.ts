@@ -20,7 +20,7 @@ export async function namesBefore(root: string): Promise<Before | null> {
   if (!isTelling(root)) return null;
   const at = Date.now();
   const paths: string[] = [];
-  for (let folders = ['']; folders.length > 0; ) {
+  for (let folders = ['']; folders.length > 0;) {
     const inner = await Promise.all(folders.map((folder) => listed(root, folder, paths)));
     if (paths.length > MOST) return null;
     folders = inner.flat();
