@@ -12,10 +12,17 @@ export interface Anchors {
 
 const MOST_USES = 20;
 
-export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string): Promise<Anchors> {
+/** `known`: where the file uses it, if that was asked before. */
+export async function anchorsIn(
+  inquiry: Inquiry,
+  path: string,
+  symbol: string,
+  known?: PlainUses | null,
+): Promise<Anchors> {
   const { name, container } = splitSymbol(symbol);
   // A text that is told about without it need not be read.
-  const used = name === 'default' ? null : await inquiry.uses(path, name);
+  const asked = known === undefined ? await inquiry.uses(path, name) : known;
+  const used = name === 'default' ? null : asked;
   const text = used ? '' : ((await inquiry.text(path)) ?? '');
   if (name === 'default') return { spots: defaultSpots(text), definitions: [], notes: [] };
   if (used) return { spots: used.spots.slice(0, MOST_USES), definitions: [], notes: membersNote(name, used) };

@@ -7,7 +7,7 @@ import type { Spot as TreeSpot } from '../text/spots.ts';
 import { anchorsIn, type Anchors } from './anchors.ts';
 import { describe, describeOutside } from './describe.ts';
 import { EarlyAnswer } from './early-answer.ts';
-import { hitsOf, inBatches, inside, isNothing, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { hitsOf, inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
 import { openFile, openProjects, projectFilesIn } from './projects.ts';
 
 export interface DefinitionsAsk {
@@ -96,14 +96,16 @@ async function resolvedFrom(
   session: ServerSession,
   { from, name, early }: { readonly from: string; readonly name: string; readonly early: EarlyAnswer | null },
 ): Promise<{ readonly anchors: Anchors; readonly found: readonly ServerPlace[] }> {
-  const [{ changes }, anchors] = await Promise.all([
-    inquiry.bringUp(session),
-    anchorsIn(inquiry, from, name),
+  const known = (await early?.of(session, from)) ?? null;
+  const [anchors] = await Promise.all([
+    anchorsIn(inquiry, from, name, known?.survey.uses),
+    known ? inquiry.tell(session, known.survey.look) : inquiry.bringUp(session),
     projectFilesIn(inquiry, session.language),
   ]);
+  const told = session.told;
   await openProjects(inquiry, session, { hits: [], file: from });
-  const before = isNothing(changes) ? ((await early?.of(session, from)) ?? null) : null;
-  if (!before) early?.forget();
+  const before = known && session.told === told ? await known.answer : null;
+  if (!before) inquiry.forgetEarly();
   const ask = async (spot: TreeSpot): Promise<readonly ServerPlace[]> =>
     before && spot.line === before.spot.line && spot.column === before.spot.column
       ? before.places

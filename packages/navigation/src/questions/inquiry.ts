@@ -9,11 +9,11 @@ import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { Syntax } from '../syntax/syntax.ts';
 import type { Guessed } from '../text/all-defined.ts';
 import type { PlaceText } from '../text/declared.ts';
-import type { Leads } from '../text/leads.ts';
 import { namesBefore, type Before } from '../text/names.ts';
 import type { Scout } from '../text/scout.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
 import type { Spot } from '../text/spots.ts';
+import type { Survey } from '../text/trees.ts';
 import type { Changes, Look, TextHit } from '../text/known-tree.ts';
 
 /** What questions are answered with. */
@@ -124,20 +124,21 @@ export class Inquiry {
     return await known;
   }
 
-  /** Where a name most likely leads from a file, if a server can be asked at once whether it does. */
-  async leads(
-    path: string,
-    name: string,
-  ): Promise<{ readonly session: ServerSession; readonly leads: Leads } | null> {
+  /** All that the texts tell of a name in a file, in one turn, if there is a server that can be asked about it at once. */
+  async survey(path: string, name: string): Promise<(Survey & { readonly session: ServerSession }) | null> {
     const { scout, pool } = this.#means;
     const { root } = this.place;
     const language = languageOf(path);
     if (language?.name !== 'typescript' || !pool.isWarm(root, language)) return null;
-    const [leads, session] = await Promise.all([
-      scout.leads(root, path, name),
-      pool.warmSession(root, language),
-    ]);
-    return leads && session ? { session, leads } : null;
+    const session = await pool.warmSession(root, language);
+    if (!session || this.#looked) return null;
+    this.#looked = true;
+    const { projectFiles } = language;
+    const found = await scout.survey(root, { path, name, since: session.version, projectFiles });
+    this.#named.set(projectFiles.join('\0'), Promise.resolve(found.projects));
+    const { leads, shown } = found;
+    if (leads?.target && shown) this.#placeTexts.set(keyOf(leads.target), Promise.resolve(shown));
+    return { ...found, session };
   }
 
   /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
@@ -223,9 +224,14 @@ export class Inquiry {
     const { version: since, before } = session;
     const look = await this.#means.scout.look(session.root, { needle, since, before, explain: true });
     if (!isNothing(look.changes)) this.#names = null;
+    await this.tell(session, look);
+    return look;
+  }
+
+  /** Tells a server what a look found. */
+  async tell(session: ServerSession, look: Pick<Look, 'version' | 'changes'>): Promise<void> {
     await session.tell(look.changes, (path) => this.#read(path));
     session.version = look.version;
-    return look;
   }
 
   /**

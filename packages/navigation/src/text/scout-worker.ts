@@ -3,7 +3,7 @@ import type { Guessed } from './all-defined.ts';
 import type { Look, LookOptions } from './known-tree.ts';
 import { packHits, type PackedHits } from './pack.ts';
 import type { Spot } from './spots.ts';
-import { Trees } from './trees.ts';
+import { Trees, type SurveyAsk } from './trees.ts';
 import { eventsNoted } from './watch.ts';
 
 /** What the thread is asked. Imports nothing of other packages, so that it starts fast. */
@@ -22,7 +22,7 @@ export type Request = { readonly id: number } & (
       readonly endings: readonly string[];
     }
   | { readonly kind: 'rest'; readonly resting: boolean }
-  | { readonly kind: 'leads'; readonly root: string; readonly path: string; readonly name: string }
+  | { readonly kind: 'survey'; readonly root: string; readonly asked: SurveyAsk }
   | { readonly kind: 'uses'; readonly root: string; readonly path: string; readonly name: string }
   | {
       readonly kind: 'definesOnly';
@@ -63,6 +63,7 @@ async function answerAll(): Promise<void> {
 
 const looksAtDisk = (request: Request): boolean =>
   request.kind === 'same' ||
+  request.kind === 'survey' ||
   (request.kind === 'named' && !request.again) ||
   (request.kind === 'look' && request.options.again !== true);
 
@@ -79,7 +80,7 @@ function answer(request: Request): unknown {
   if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
   if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
   if (request.kind === 'rest') return void (resting += request.resting ? 1 : -1);
-  if (request.kind === 'leads') return trees.leads(request.root, request.path, request.name);
+  if (request.kind === 'survey') return trees.survey(request.root, request.asked);
   if (request.kind === 'uses') return trees.uses(request.root, request.path, request.name);
   if (request.kind === 'definesOnly') return trees.definesOnly(request.root, request.path, request.asked);
   return trees.places(request.root, request.spots);

@@ -3,11 +3,11 @@ import { ReveilleError } from '@reveille/protocol';
 import type { Guessed } from './all-defined.ts';
 import type { PlaceText } from './declared.ts';
 import type { Look, LookOptions } from './known-tree.ts';
-import type { Leads } from './leads.ts';
 import { unpackHits } from './pack.ts';
 import type { PackedLook, Request } from './scout-worker.ts';
 import type { PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
+import type { Survey, SurveyAsk } from './trees.ts';
 
 const PROGRAM = import.meta.url.endsWith('.ts')
   ? new URL('./scout-worker.ts', import.meta.url)
@@ -40,8 +40,8 @@ export class Scout implements AsyncDisposable {
     return (await this.#ask({ kind: 'same', root, other, endings })) as boolean;
   }
 
-  async leads(root: string, path: string, name: string): Promise<Leads | null> {
-    return (await this.#ask({ kind: 'leads', root, path, name })) as Leads | null;
+  async survey(root: string, asked: SurveyAsk): Promise<Survey> {
+    return (await this.#ask({ kind: 'survey', root, asked })) as Survey;
   }
 
   async uses(root: string, path: string, name: string): Promise<PlainUses | null> {

@@ -6,6 +6,25 @@ import { leadsFrom, type Leads } from './leads.ts';
 import { plainUses, type PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
 
+/** A name in a file that is most likely not the one that defines it. */
+export interface SurveyAsk {
+  readonly path: string;
+  readonly name: string;
+  readonly since: number | null;
+  readonly projectFiles: readonly string[];
+}
+
+export interface Survey {
+  readonly look: Omit<Look, 'hits'>;
+  readonly leads: Leads | null;
+  /** What stands where it leads. */
+  readonly shown: PlaceText | null;
+  /** Null: a parser must say. */
+  readonly uses: PlainUses | null;
+  /** Where projects begin. */
+  readonly projects: readonly string[];
+}
+
 /** Trees that nobody asks about are forgotten; another look makes them anew. */
 const MOST_TREES = 64;
 
@@ -43,9 +62,14 @@ export class Trees implements Disposable {
     });
   }
 
-  /** Where a name leads from a file, guessed by what is known already: the disk is not looked at. */
-  leads(root: string, path: string, name: string): Leads | null {
-    return this.#at(root).files((files) => (files.has(path) ? leadsFrom(files, path, name) : null));
+  /** All that is to be known of a name that a file uses, at once. */
+  survey(root: string, { path, name, since, projectFiles }: SurveyAsk): Survey {
+    const tree = this.#at(root);
+    const { hits: _, ...look } = tree.look({ needle: null, since });
+    const leads = tree.files((files) => (files.has(path) ? leadsFrom(files, path, name) : null));
+    const [shown = null] = leads?.target ? this.places(root, [leads.target]) : [];
+    const uses = this.uses(root, path, name);
+    return { look, leads, shown, uses, projects: tree.named(projectFiles, true) };
   }
 
   /** Whether a guess is all that a file defines of a name; false: a parser must say. */
