@@ -2,7 +2,8 @@
 // has the same question, a name and a file: read the file, look for the place, ask for references and definition (or for the
 // definition, and what is shown there), and take the answer in. It reads no line of an answer, looks for no text hits that the
 // server did not list, and does not notice when a file changes; all of that is in our time.
-//   npm run bench:navigation [-- --worktrees 10 --budget 3072 --rounds 3]; 0 leaves a part out
+//   npm run bench:navigation [-- --worktrees 10 --budget 3072 --rounds 5]; 0 leaves a part out
+import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Navigation } from '@reveille/navigation';
 import type { Usages } from '@reveille/protocol';
@@ -15,7 +16,7 @@ const { values } = parseArgs({
   options: {
     worktrees: { type: 'string', default: '10' },
     budget: { type: 'string', default: '3072' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
   },
 });
 const PATIENT = { signal: new AbortController().signal, waitMs: 600_000 };
@@ -86,7 +87,7 @@ interface Round {
   readonly goTo: readonly Pair[];
 }
 
-/** Both are asked in turn, so that whatever else the machine does meets both. The best of all rounds counts. */
+/** Both are asked in turn, each first in every other round, so that whatever else the machine does meets both. Medians count. */
 async function coldAndWarm(held: Sandbox): Promise<void> {
   const rounds: Round[] = [];
   let answers: readonly Usages[] = [];
@@ -95,30 +96,33 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
     answers = done.answers;
     rounds.push(done.round);
   }
-  const least = (pick: (round: Round) => number | undefined): number =>
-    Math.min(...rounds.map((round) => pick(round) ?? Infinity));
-  const best = (pick: (round: Round) => Pair | undefined): Pair => ({
-    ours: least((round) => pick(round)?.ours),
-    bare: least((round) => pick(round)?.bare),
+  const middle = (pick: (round: Round) => number | undefined): number => {
+    const all = rounds.map((round) => pick(round) ?? Infinity).toSorted((x, y) => x - y);
+    const half = Math.floor(all.length / 2);
+    return all.length % 2 === 1 ? (all[half] ?? 0) : ((all[half - 1] ?? 0) + (all[half] ?? 0)) / 2;
+  };
+  const median = (pick: (round: Round) => Pair | undefined): Pair => ({
+    ours: middle((round) => pick(round)?.ours),
+    bare: middle((round) => pick(round)?.bare),
     work: {
-      ours: least((round) => pick(round)?.work?.ours),
-      bare: least((round) => pick(round)?.work?.bare),
+      ours: middle((round) => pick(round)?.work?.ours),
+      bare: middle((round) => pick(round)?.work?.bare),
     },
   });
   show(
     'cold, first semantic answer',
-    best(({ cold }) => cold),
+    median(({ cold }) => cold),
   );
   for (const [i, { symbol }] of NAMES.entries())
     for (const which of ['warm', 'again'] as const)
       show(
         `${which}, ${symbol}`,
-        best((round) => round[which][i]),
+        median((round) => round[which][i]),
       );
   for (const [i, symbol] of FROM.symbols.entries())
     show(
       `go to the definition of ${symbol}`,
-      best((round) => round.goTo[i]),
+      median((round) => round.goTo[i]),
     );
   for (const [i, { symbol }] of NAMES.entries()) precision(symbol, answers[i]);
 }
@@ -130,25 +134,31 @@ async function pairedRound(
   await using navigation = new Navigation();
   using place = placeIn(held, root);
   const ask = navigation.in(place);
-  const ours = await timed(() => ask.usages(RARE, PATIENT));
-  // What is read in the background after the first answer must not hold the other up.
+  const askOurs = () => timed(() => ask.usages(RARE, PATIENT));
+  const askBare = () =>
+    timed(async () => {
+      const server = await BareServer.start(root);
+      server.open(RARE.file);
+      await server.references(RARE.symbol, RARE.file);
+      return server;
+    });
+  // What the last round left behind, and what is read in the background after the first answer, must not hold the other up.
   await quiet();
-  const started = await timed(async () => {
-    const server = await BareServer.start(root);
-    server.open(RARE.file);
-    await server.references(RARE.symbol, RARE.file);
-    return server;
-  });
+  const first = oursFirst ? null : await askBare();
+  if (first) await quiet();
+  const ours = await askOurs();
+  await quiet();
+  const started = first ?? (await askBare());
   const bare = started.value;
   await quiet();
   const [pid = 0] = navigation.figures.pids;
-  const pair = async <T>(askOurs: () => Promise<T>, askBare: () => Promise<unknown>) => {
-    const first = oursFirst ? null : await worked(bare.pid, askBare);
-    const own = await worked(pid, askOurs);
-    const other = first ?? (await worked(bare.pid, askBare));
+  const pair = async <T>(own: () => Promise<T>, others: () => Promise<unknown>) => {
+    const before = oursFirst ? null : await worked(bare.pid, others);
+    const mine = await worked(pid, own);
+    const other = before ?? (await worked(bare.pid, others));
     return {
-      pair: { ours: own.ms, bare: other.ms, work: { ours: own.work, bare: other.work } },
-      answer: own.value,
+      pair: { ours: mine.ms, bare: other.ms, work: { ours: mine.work, bare: other.work } },
+      answer: mine.value,
     };
   };
   const warm: Pair[] = [];
@@ -177,14 +187,18 @@ async function pairedRound(
   return { round: { cold: { ours: ours.ms, bare: started.ms }, warm, again, goTo }, answers };
 }
 
-/** When this process does next to nothing any more. */
+/** When the machine does next to nothing any more; not for longer than five seconds. */
 async function quiet(): Promise<void> {
   for (let i = 0; i < 50; i++) {
-    const before = process.cpuUsage();
+    const before = busyMs();
     await new Promise((resolve) => setTimeout(resolve, 100));
-    const { user, system } = process.cpuUsage(before);
-    if (user + system < 10_000) return;
+    if (busyMs() - before < 20) return;
   }
+}
+
+/** What all processors together have worked. */
+function busyMs(): number {
+  return cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
 }
 
 function show(what: string, { ours, bare, work }: Pair): void {

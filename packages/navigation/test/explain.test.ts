@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { guessedSpots, isAllDefined } from '../src/questions/anchors.ts';
+import { guessedSpots } from '../src/questions/anchors.ts';
+import { isAllDefined } from '../src/text/all-defined.ts';
 import { Syntax } from '../src/syntax/syntax.ts';
 import { spotsOf } from '../src/text/spots.ts';
 import { heldText } from '../src/text/contents.ts';
@@ -19,6 +20,8 @@ const TEXTS: readonly string[] = [
   'type T<x> = { x: x } & Array<x>; a < x; b > x',
   'ö.x; x.ö; "ö x"; // ö x',
   "typeof x / x; a.return / x / 'x'",
+  "(a(')') + b) / x; // x\nf(/* ( */ a)(b) / x + 'x'; a.if(b) / x / 'x'",
+  "const a = '<b>x</b>' + x; // it's <br/> x\nif (a <x) x",
 ];
 
 test('[NAV1.6] comments and strings are told from code by the text alone as the parser tells them', async () => {
@@ -34,7 +37,19 @@ test('[NAV1.6] comments and strings are told from code by the text alone as the 
 
 test('[NAV1.6] what the text alone does not tell is left to the parser', () => {
   // A template or a string without end, JSX, a slash that may divide or not; and another language.
-  for (const text of ['`x', "'x\n'", '/* x', '<b>x</b>', "if (a) /'x/.test(b)", "}\n/'/.exec(x)"])
+  for (const text of [
+    '`x',
+    "'x\n'",
+    '/* x',
+    '<b>x</b>',
+    "if (a) /'x/.test(b)",
+    "while (f(a)) /'x/.test(b)",
+    // Text between tags has quotes that begin nothing.
+    "f(<b>it's x</b>, 'x')",
+    "a = <p>it's</p>; b = 'x'",
+    "return <>'x'</>",
+    "}\n/'/.exec(x)",
+  ])
     expect(explained(text)[0], text).toEqual({ role: null, group: null });
   expect(explainHits('a.py', heldText('x'), [{ offset: 0 }])).toEqual([{ role: null, group: null }]);
   // The path of a module leads to a file; that is for the server to say.
@@ -91,13 +106,24 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
 test('[NAV2.9] a definition is guessed without parsing only if nothing else in the file may be one', () => {
   const isAll = (text: string) => {
     const guess = guessedSpots(text, 'x');
-    return { spots: guess.map(({ line }) => line), all: isAllDefined('a.ts', text, { symbol: 'x', guess }) };
+    return {
+      spots: guess.map(({ line }) => line),
+      all: isAllDefined('a.ts', heldText(text), { name: 'x', guess }),
+    };
   };
   const used = "f(x); new x(); a.x; x.y; let b: x; '${x}'; // function x\nimport { x } from './x';";
   expect(isAll(`export class x {}\n${used}`)).toEqual({ spots: [1], all: true });
   expect(isAll('function x(): void;\nfunction x(a: b): void;')).toEqual({ spots: [1, 2], all: true });
   expect(isAll('const xx = 1;\nf(x)')).toEqual({ spots: [], all: false });
+  // A statement of its own, and a list of values.
+  for (const more of ['f();\nx;', 'const a = {\n  b,\n  x,\n};', 'x[0] = 1;', 'if (a) {\n}\nx;'])
+    expect(isAll(`export function x() {}\n${more}`), more).toEqual({ spots: [1], all: true });
   for (const more of [
+    'let a,\n  x;',
+    'let\nx;',
+    'for (const {\n  x,\n} of a) {}',
+    'const f = ({\n  x,\n}) => 1;',
+    'const f = (a) => {\n  var y\n  , x\n  ;\n};',
     'class A { x; }',
     'class A {\n  x = 1;\n}',
     'class A { static x() {} }',

@@ -143,7 +143,12 @@ test('[NAV1.6] comments that fill their lines are known without parsing, and cod
     lines: readonly string[],
     { line, column }: { line: number; column: number },
     language: Language,
-  ) => isCommentLine({ line, text: (lines[line - 1] ?? '').slice(0, column - 1) }, language, () => lines);
+  ) =>
+    isCommentLine(
+      { line, text: (lines[line - 1] ?? '').slice(0, column - 1) },
+      language,
+      (at) => lines[at] ?? '',
+    );
   const spots = spotsOf(text.join('\n'), 'x');
   const script = LANGUAGES.find(({ name }) => name === 'typescript')!;
   const found = spots.filter((spot) => isComment(text, spot, script));

@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { namesBefore } from '../src/text/names.ts';
 import { Trees } from '../src/text/trees.ts';
 
 function tree(files: Readonly<Record<string, string | Buffer>>) {
@@ -119,5 +120,32 @@ describe('text search beneath', () => {
     expect(trees.same(one.root, other.root, ['.ts', '.md'])).toBe(false);
     other.write({ 'b.ts': '' });
     expect(trees.same(one.root, other.root, ['.ts'])).toBe(false);
+  });
+});
+
+describe('what was there before', () => {
+  test('[NAV3.23] whoever began to read is told all that changed until the tree was looked at', () => {
+    using made = tree({ 'a.ts': 'a', 'b.ts': 'b', 'c/d.ts': 'd', 'e/f.ts': 'f' });
+    const before = { at: Date.now(), paths: ['a.ts', 'b.ts', 'c/d.ts', 'e/f.ts'] };
+    // Files that are as old as their moment are told of once too often, not once too seldom.
+    made.write({ 'a.ts': 'other', 'new.ts': 'n' });
+    unlinkSync(join(made.root, 'b.ts'));
+    renameSync(join(made.root, 'c'), join(made.root, 'moved'));
+    const { changes } = new Trees().look(made.root, { needle: null, since: null, before });
+    expect(changes.created.toSorted()).toEqual(['moved/d.ts', 'new.ts']);
+    expect(changes.deleted.toSorted()).toEqual(['b.ts', 'c/d.ts']);
+    expect(changes.changed).toContain('a.ts');
+    const later = { at: Date.now() + 60_000, paths: ['a.ts', 'e/f.ts', 'moved/d.ts', 'new.ts'] };
+    const same = new Trees().look(made.root, { needle: null, since: null, before: later });
+    expect(same.changes).toEqual({ created: [], changed: [], deleted: [] });
+  });
+
+  test('[NAV3.23] the names are those that a look finds; where times are not those of this machine there are none', async () => {
+    using made = tree({ 'a.ts': '', 'b/c/d.md': '', 'node_modules/e.ts': '', '.git/f': '' });
+    symlinkSync('b', join(made.root, 'link'));
+    const before = await namesBefore(made.root);
+    // Not every filesystem tells.
+    if (before) expect(before.paths.toSorted()).toEqual(['a.ts', 'b/c/d.md']);
+    expect(await namesBefore('/proc')).toBeNull();
   });
 });

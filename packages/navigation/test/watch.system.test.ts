@@ -230,9 +230,9 @@ test('[NAV3.22] a tree that is larger than the bound is searched all the same', 
   );
   const contents = new Contents(1_000);
   const trees = new Trees({ contents });
-  const look = () => trees.look(made.root, { needle: 'word', since: null }).hits;
+  const look = (explain = false) => trees.look(made.root, { needle: 'word', since: null, explain }).hits;
   expect(look().length).toBe(50);
   while (trees.learn());
-  expect(trees.explain(made.root, look()).map(({ role }) => role)).toEqual(look().map(() => 'code'));
+  expect(look(true).map(({ explained }) => explained.role)).toEqual(look().map(() => 'code'));
   expect(contents.bytes).toBeLessThanOrEqual(1_000);
 });

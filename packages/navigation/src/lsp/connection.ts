@@ -1,15 +1,9 @@
 import { pathToFileURL } from 'node:url';
-import {
-  ErrorCodes,
-  StreamMessageReader,
-  StreamMessageWriter,
-  createMessageConnection,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
 import type { z } from 'zod';
 import { startProcess, type ServerProcess } from './process.ts';
 import type { Launched } from '../place.ts';
-import { Initialized } from './shapes.ts';
+import { Rpc } from './rpc.ts';
+import { Asked, Initialized, Progress } from './shapes.ts';
 
 /** Why a server cannot be used any more. It is replaced; the question it had is answered from text. */
 export class ServerBroken extends Error {
@@ -48,18 +42,10 @@ const CAPABILITIES = {
   window: { workDoneProgress: true },
 };
 
-/** It could not be sent: the other end is closed. */
-const isUnwritten = (error: unknown): boolean =>
-  error instanceof Error &&
-  'code' in error &&
-  [ErrorCodes.MessageWriteError, 'EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].some(
-    (code) => code === error.code,
-  );
-
 /** One server that is spoken with. Whatever goes wrong with it breaks it for good, once. */
 export class Connection {
   readonly #process: ServerProcess;
-  readonly #rpc: MessageConnection;
+  readonly #rpc: Rpc;
   #hangMs: number;
   readonly #broken = Promise.withResolvers<never>();
   #why: string | null = null;
@@ -93,18 +79,13 @@ export class Connection {
     this.#hangMs = startMs;
     // Everybody who waits is told; nobody need be waiting.
     this.#broken.promise.catch(() => undefined);
-    this.#rpc = createMessageConnection(
-      new StreamMessageReader(process.stdout),
-      new StreamMessageWriter(process.stdin),
-    );
-    this.#rpc.onError(([error]) => {
-      if (isUnwritten(error)) return this.#unheard();
-      this.#break(`it does not speak the protocol: ${error.message}`);
+    this.#rpc = new Rpc(process.stdout, process.stdin, {
+      request: (method, params) => this.#serve(method, params, { root, settings }),
+      notification: (method, params) => this.#note(method, params),
+      garbled: (why) => this.#break(`it does not speak the protocol: ${why}`),
+      unheard: () => this.#unheard(),
     });
-    this.#rpc.onClose(() => void process.ended.then((how) => this.#break(how)));
     void process.ended.then((how) => this.#break(how));
-    this.#serve(root, settings);
-    this.#rpc.listen();
   }
 
   /** Null: it can be asked. */
@@ -128,14 +109,7 @@ export class Connection {
       this.#hangMs,
     );
     try {
-      const answer: unknown = await Promise.race([
-        this.#rpc.sendRequest(method, params).catch((error: unknown) => {
-          if (!isUnwritten(error)) throw error;
-          this.#unheard();
-          return this.#broken.promise;
-        }),
-        this.#broken.promise,
-      ]);
+      const answer: unknown = await Promise.race([this.#rpc.request(method, params), this.#broken.promise]);
       const parsed = shape.safeParse(answer ?? null);
       if (parsed.success) return parsed.data;
       this.#break(`its answer to ${method} makes no sense`);
@@ -147,7 +121,7 @@ export class Connection {
 
   tell(method: string, params: object): void {
     if (this.#why !== null) return;
-    this.#rpc.sendNotification(method, params).catch(() => this.#unheard());
+    this.#rpc.notify(method, params);
   }
 
   /** Ends it at once: a server of a tree that is only read has nothing to save. */
@@ -169,24 +143,28 @@ export class Connection {
     if (this.#why !== null) return;
     this.#why = why;
     this.#broken.reject(new ServerBroken(why));
-    this.#rpc.dispose();
+    this.#rpc[Symbol.dispose]();
     this.#process.kill();
   }
 
   /** What servers ask of an editor. Nothing is applied, shown or run. */
-  #serve(root: string, settings: Readonly<Record<string, unknown>>): void {
-    const rpc = this.#rpc;
-    rpc.onRequest('workspace/configuration', ({ items = [] }: { items?: { section?: string }[] }) =>
-      items.map(({ section }) => (section === undefined ? settings : (settings[section] ?? null))),
-    );
-    rpc.onRequest('workspace/workspaceFolders', () => [{ uri: pathToFileURL(root).href, name: 'root' }]);
-    rpc.onRequest('workspace/applyEdit', () => ({ applied: false }));
-    rpc.onRequest(() => null);
-    rpc.onNotification('$/progress', ({ value }: { value?: { kind?: string } }) => {
-      if (value?.kind === 'begin') this.#progress += 1;
-      if (value?.kind === 'end') this.#progress = Math.max(0, this.#progress - 1);
-    });
-    rpc.onUnhandledProgress(() => undefined);
-    rpc.onNotification(() => undefined);
+  #serve(
+    method: string,
+    params: unknown,
+    { root, settings }: Pick<ConnectOptions, 'root' | 'settings'>,
+  ): unknown {
+    if (method === 'workspace/configuration')
+      return (Asked.safeParse(params).data?.items ?? []).map(({ section }) =>
+        typeof section === 'string' ? (settings[section] ?? null) : settings,
+      );
+    if (method === 'workspace/workspaceFolders') return [{ uri: pathToFileURL(root).href, name: 'root' }];
+    return method === 'workspace/applyEdit' ? { applied: false } : null;
+  }
+
+  #note(method: string, params: unknown): void {
+    if (method !== '$/progress') return;
+    const kind = Progress.safeParse(params).data?.value?.kind;
+    if (kind === 'begin') this.#progress += 1;
+    if (kind === 'end') this.#progress = Math.max(0, this.#progress - 1);
   }
 }

@@ -3,6 +3,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { extensionOf, type Language } from '../languages.ts';
 import type { Changes } from '../text/known-tree.ts';
+import type { Before } from '../text/names.ts';
 import { ServerBroken, type Connection } from './connection.ts';
 import {
   Hover,
@@ -39,6 +40,8 @@ export class ServerSession {
   readonly root: string;
   /** The version of the tree that it knows. */
   version: number | null = null;
+  /** What was there when it began to read, while no version is known. */
+  before: Before | null = null;
   readonly #connection: Connection;
   /** What is open, with its version in the protocol. */
   readonly #open = new Map<string, number>();

@@ -77,6 +77,10 @@ export const WorkspaceSymbols = z
   .union([z.null(), z.array(SymbolInformation)])
   .transform((found) => found ?? []);
 
+/** What servers ask and tell of their own accord. */
+export const Asked = z.object({ items: z.array(z.object({ section: z.string().nullish() })).optional() });
+export const Progress = z.object({ value: z.object({ kind: z.string().optional() }).optional() });
+
 export const Initialized = z.object({ capabilities: z.record(z.string(), z.unknown()) });
 
 /** Kinds of symbols as the protocol numbers them. */

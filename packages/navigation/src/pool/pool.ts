@@ -105,6 +105,12 @@ export class ServerPool implements AsyncDisposable {
     return this.#entries.get(keyOf(root, language))?.warm ?? false;
   }
 
+  /** The server of a tree that has answered before, to be asked what does not count unless it is asked again. */
+  async warmSession(root: string, language: Language): Promise<ServerSession | null> {
+    const entry = this.#entries.get(keyOf(root, language));
+    return entry?.warm ? (await entry.server).session : null;
+  }
+
   /** Trees of the same repository that have a server now. */
   roots(repository: string, language: Language): string[] {
     return [...this.#entries.values()]
@@ -129,7 +135,6 @@ export class ServerPool implements AsyncDisposable {
   ): Promise<T> {
     const entry =
       this.#take(keyOf(place.root, language)) ?? (await this.#enter(place, language, options.signal));
-    const wasWarm = entry.warm;
     try {
       const { session } = await entry.server;
       const answer = await options.act(session);
@@ -142,9 +147,8 @@ export class ServerPool implements AsyncDisposable {
     } finally {
       entry.users -= 1;
       entry.lastUsed = performance.now();
-      const measured = this.#measure().then(() => this.#tell());
       // What it needs is known when the next one is let in; whoever waits for an answer need not wait for that.
-      if (!wasWarm) await measured;
+      void this.#measure().then(() => this.#tell());
     }
   }
 
@@ -201,6 +205,7 @@ export class ServerPool implements AsyncDisposable {
 
   async #makeRoom(size: string, signal: AbortSignal): Promise<void> {
     for (;;) {
+      await this.#measuring;
       if (this.#closed) throw new ServerBroken('the daemon stops');
       if (signal.aborted)
         throw new ServerBroken('all servers that fit into the memory budget are in use by others');

@@ -1,9 +1,6 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
-import { isUse } from '../syntax/uses.ts';
-import { heldText } from '../text/contents.ts';
-import { explainHits, type Explained } from '../text/explain.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
-import { spotsOf, type Spot, type TextSpot } from '../text/spots.ts';
+import { offsetsOf, spotsOf, type Spot } from '../text/spots.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
 /** Where a name can be put to a server in a file: the places that define it there, or else those that use it. */
@@ -15,11 +12,19 @@ export interface Anchors {
 
 const MOST_USES = 20;
 
-export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string): Promise<Anchors> {
+/** `known`: where the file uses it, if that was asked before. */
+export async function anchorsIn(
+  inquiry: Inquiry,
+  path: string,
+  symbol: string,
+  known?: PlainUses | null,
+): Promise<Anchors> {
   const { name, container } = splitSymbol(symbol);
-  const text = (await inquiry.text(path)) ?? '';
+  // A text that is told about without it need not be read.
+  const asked = known === undefined ? await inquiry.uses(path, name) : known;
+  const used = name === 'default' ? null : asked;
+  const text = used ? '' : ((await inquiry.text(path)) ?? '');
   if (name === 'default') return { spots: defaultSpots(text), definitions: [], notes: [] };
-  const used = await inquiry.uses(path, name);
   if (used) return { spots: used.spots.slice(0, MOST_USES), definitions: [], notes: membersNote(name, used) };
   const all = (await inquiry.syntax.named(path, text, name)) ?? [];
   const held = container === null ? all : all.filter((each) => each.container === container);
@@ -39,6 +44,8 @@ const membersNote = (name: string, { members }: PlainUses): string[] =>
 const DEFINES =
   'class|function\\*?|interface|type|enum|const|let|var|namespace|struct|trait|fn|func|def|impl|mod|union';
 const BEFORE = 'export|default|declare|abstract|async|const|pub|static|inline|unsafe|public|final|sealed';
+const DEFINING = new RegExp(`^(?:(?:${BEFORE})[ \\t]+)*(?:${DEFINES})[ \\t]+$`);
+const NAME_PART = /[\p{L}\p{N}_$]/u;
 
 /**
  * Where the name is most likely defined, seen from lines that begin with it: faster than parsing, and no more than a guess. A
@@ -47,42 +54,15 @@ const BEFORE = 'export|default|declare|abstract|async|const|pub|static|inline|un
 export function guessedSpots(text: string, symbol: string): Spot[] {
   const { name, container } = splitSymbol(symbol);
   if (container !== null || name === 'default' || !/^[\p{L}\p{N}_$]+$/u.test(name)) return [];
-  const escaped = name.replaceAll('$', String.raw`\$`);
-  const pattern = new RegExp(
-    `^(?:(?:${BEFORE})[ \\t]+)*(?:${DEFINES})[ \\t]+(${escaped})(?![\\p{L}\\p{N}_$])`,
-    'gmu',
-  );
-  const starts = [...text.matchAll(pattern)].map(({ index, 0: { length } }) => index + length - name.length);
+  const starts = offsetsOf(text, name).filter((at) => {
+    const lineStart = text.lastIndexOf('\n', at - 1) + 1;
+    return DEFINING.test(text.slice(lineStart, at)) && !NAME_PART.test(text[at + name.length] ?? '');
+  });
   return starts.slice(0, MOST_USES).map((start) => {
     const lineStart = text.lastIndexOf('\n', start - 1) + 1;
     let line = 1;
     for (let at = text.indexOf('\n'); at >= 0 && at < start; at = text.indexOf('\n', at + 1)) line += 1;
     return { line, column: start - lineStart + 1 };
-  });
-}
-
-const rolesIn = (path: string, text: string, spots: readonly TextSpot[]): Explained['role'][] =>
-  explainHits(path, heldText(text), spots).map(({ role }) => role);
-
-/**
- * Whether the guess is all that a file defines of the name, seen without parsing: it is code, and every other place of the name
- * is a comment, a string, or a use for certain. False: a parser must say.
- */
-export function isAllDefined(
-  path: string,
-  text: string,
-  given: { symbol: string; guess: readonly Spot[] },
-): boolean {
-  const { name } = splitSymbol(given.symbol);
-  if (given.guess.length === 0) return false;
-  const isGuess = new Set(given.guess.map(({ line, column }) => `${line}:${column}`));
-  const spots = spotsOf(text, name);
-  const roles = rolesIn(path, text, spots);
-  const lines = text.split('\n');
-  return spots.every(({ line, column }, i) => {
-    const role = roles[i] ?? null;
-    if (isGuess.has(`${line}:${column}`)) return role === 'code';
-    return role === 'comment' || role === 'string' || isUse(lines[line - 1] ?? '', column, name);
   });
 }
 

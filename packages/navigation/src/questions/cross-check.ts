@@ -3,7 +3,7 @@ import { extensionOf, isMade, languageOf, type Language } from '../languages.ts'
 import type { ServerSession } from '../lsp/session.ts';
 import type { Role } from '../syntax/syntax.ts';
 import { isUse } from '../syntax/uses.ts';
-import { UNEXPLAINED, type Explained } from '../text/explain.ts';
+import type { Explained } from '../text/explain.ts';
 import type { TextHit } from '../text/known-tree.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
@@ -45,14 +45,16 @@ export class Targets {
    * While the server still lists the uses: a member of something else (`Other.name`), and what may define another of the name, is
    * most likely none of them, and will have to be asked about. What is not needed in the end is not looked at.
    */
-  async foresee(hits: readonly TextHit[], name: string): Promise<void> {
+  async foresee(
+    hits: readonly TextHit[],
+    { name, own }: { readonly name: string; readonly own: readonly string[] },
+  ): Promise<void> {
     if (this.#session.language.opensAsked) return;
-    const all = hitsToExplain(hits, this.#session.language);
-    const explained = await this.#inquiry.explain(all);
-    const likely = all.flatMap((hit, i) => {
-      const { role, group } = explained[i] ?? UNEXPLAINED;
-      const isLikely = hit.text[hit.column - 2] === '.' || !isUse(hit.text, hit.column, name);
-      return role === 'code' && isLikely ? [[group ?? keyOf(hit), hit] as const] : [];
+    const isOwn = new Set(own);
+    const likely = hitsToExplain(hits, this.#session.language).flatMap((hit) => {
+      const { role, group, target } = hit.explained;
+      const isAsked = role === 'code' && target === undefined && isLikelyOther(hit, name);
+      return isAsked && !isOwn.has(keyOf(hit)) ? [[group ?? keyOf(hit), hit] as const] : [];
     });
     const groups = [...new Map(likely)].slice(0, MOST_FORESEEN);
     await inBatches(groups, AT_ONCE, async ([group, hit]) =>
@@ -65,6 +67,12 @@ export class Targets {
     this.#foreseeing = false;
   }
 }
+
+/** A call that fills its line is most likely a use. */
+const isLikelyOther = ({ text, column }: TextHit, name: string): boolean =>
+  text[column - 2] === '.' ||
+  (!isUse(text, column, name) &&
+    !(text.slice(0, column - 1).trim() === '' && /^\(.*\);?$/.test(text.slice(column - 1 + name.length))));
 
 const MOST_FORESEEN = 300;
 /** Questions in the server's line at once. */
@@ -93,15 +101,17 @@ export async function crossCheck(
   const own = rest.filter((hit) => !reasons.has(hit));
   for (const hit of own) if (hit.commented) reasons.set(hit, COMMENT);
   const written = own.filter(({ commented }) => !commented);
-  const explained = await inquiry.explain(written);
   const code: Asked[] = [];
-  for (const [i, hit] of written.entries()) {
-    const { role, group } = explained[i] ?? UNEXPLAINED;
+  for (const hit of written) {
+    const { role, group, target } = hit.explained;
     if (role === 'comment' || role === 'string') reasons.set(hit, REASONS[role]);
+    else if (target !== undefined && !given.covered.has(target)) reasons.set(hit, reasonOf(target));
     else code.push({ hit, role, group: group ?? keyOf(hit) });
   }
+
   const found = await resolved(inquiry, session, { ...given, code });
   for (const [hit, reason] of found.reasons) reasons.set(hit, reason);
+
   const uncovered = grouped(reasons);
   return {
     uses: found.uses.map(plainLine),

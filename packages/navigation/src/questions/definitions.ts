@@ -3,10 +3,11 @@ import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
 import { isUse } from '../syntax/uses.ts';
 import type { Look, TextHit } from '../text/known-tree.ts';
-import { spotsOf, type Spot as TreeSpot } from '../text/spots.ts';
+import type { Spot as TreeSpot } from '../text/spots.ts';
 import { anchorsIn, type Anchors } from './anchors.ts';
 import { describe, describeOutside } from './describe.ts';
-import { hitsOf, inBatches, inside, isNothing, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { EarlyAnswer } from './early-answer.ts';
+import { hitsOf, inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
 import { openFile, openProjects, projectFilesIn } from './projects.ts';
 
 export interface DefinitionsAsk {
@@ -22,13 +23,15 @@ const MOST_PARSED = { text: 2_000_000, semantic: 50_000_000 };
 const MOST_SHOWN = 40;
 
 export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Promise<Definitions> {
-  const { name } = splitSymbol(asked.symbol);
+  const { name, container } = splitSymbol(asked.symbol);
+  // While the file is read and the disk is looked at. If anything turns out otherwise, it does not count.
+  const early = asked.from === undefined ? null : new EarlyAnswer(inquiry, asked.from, container ?? name);
   const ask = asked.from === undefined ? asked : { ...asked, from: await inquiry.file(asked.from) };
   const language = ask.from === undefined ? await mainLanguage(inquiry, name) : languageOf(ask.from);
   return await inquiry.answer(language, {
     byText: async () => await byText(inquiry, ask),
     byServer: async (session) => {
-      if (ask.from !== undefined) return await fromFile(inquiry, session, { ...ask, from: ask.from });
+      if (ask.from !== undefined) return await fromFile(inquiry, session, { ...ask, from: ask.from, early });
       return await byServer(inquiry, session, { ask, look: await inquiry.bringUp(session, name) });
     },
   });
@@ -46,12 +49,12 @@ async function mainLanguage(inquiry: Inquiry, name: string): Promise<Language | 
 async function fromFile(
   inquiry: Inquiry,
   session: ServerSession,
-  ask: DefinitionsAsk & { readonly from: string },
+  ask: DefinitionsAsk & { readonly from: string; readonly early: EarlyAnswer | null },
 ): Promise<Definitions> {
   const { name, container } = splitSymbol(ask.symbol);
   // `Class.method` is found in the class: what the class is, its file says.
   const asked = container ?? name;
-  const { anchors, found: resolved } = await resolvedFrom(inquiry, session, { from: ask.from, name: asked });
+  const { anchors, found: resolved } = await resolvedFrom(inquiry, session, { ...ask, name: asked });
   const places = await followed(inquiry, session, resolved);
   if (places.length === 0) {
     const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
@@ -91,29 +94,21 @@ async function fromFile(
 async function resolvedFrom(
   inquiry: Inquiry,
   session: ServerSession,
-  { from, name }: { readonly from: string; readonly name: string },
+  { from, name, early }: { readonly from: string; readonly name: string; readonly early: EarlyAnswer | null },
 ): Promise<{ readonly anchors: Anchors; readonly found: readonly ServerPlace[] }> {
-  const { told } = session;
-  // While the disk is looked at. If anything turns out to have changed, it does not count.
-  const [first] = spotsOf((await inquiry.text(from)) ?? '', name);
-  const early = first && session.settled ? session.definition({ ...first, path: from }) : null;
-  const looking = inquiry.bringUp(session);
-  let counts = true;
-  early
-    ?.then(async (places) => (counts ? await describedEarly(inquiry, session, places) : undefined))
-    .catch(() => undefined);
-  const [{ changes }, anchors] = await Promise.all([
-    looking,
-    anchorsIn(inquiry, from, name),
+  const known = (await early?.of(session, from)) ?? null;
+  const [anchors] = await Promise.all([
+    anchorsIn(inquiry, from, name, known?.survey.uses),
+    known ? inquiry.tell(session, known.survey.look) : inquiry.bringUp(session),
     projectFilesIn(inquiry, session.language),
   ]);
+  const told = session.told;
   await openProjects(inquiry, session, { hits: [], file: from });
-  const isSame = isNothing(changes) && session.told === told;
-  counts = isSame;
-  if (!isSame) inquiry.forgetEarly();
+  const before = known && session.told === told ? await known.answer : null;
+  if (!before) inquiry.forgetEarly();
   const ask = async (spot: TreeSpot): Promise<readonly ServerPlace[]> =>
-    early && isSame && spot.line === first?.line && spot.column === first.column
-      ? await early
+    before && spot.line === before.spot.line && spot.column === before.spot.column
+      ? before.places
       : await session.definition({ ...spot, path: from });
   const found = unique((await inBatches(anchors.spots, AT_ONCE, ask)).flat());
   if (found.length > 0 || session.isOpen(from)) return { anchors, found };
@@ -121,17 +116,6 @@ async function resolvedFrom(
   await openFile(inquiry, session, from);
   const spots = anchors.spots.map((spot) => ({ ...spot, path: from }));
   return { anchors, found: await resolve(session, spots) };
-}
-
-/** Where the first place leads to will most likely be shown. */
-async function describedEarly(
-  inquiry: Inquiry,
-  session: ServerSession,
-  places: readonly ServerPlace[],
-): Promise<void> {
-  await Promise.all(
-    inside(places).flatMap((place) => [inquiry.hover(session, place), inquiry.placeText(place)]),
-  );
 }
 
 const unique = (places: readonly ServerPlace[]): ServerPlace[] => [

@@ -25,13 +25,12 @@ interface Candidates {
 /** Imports, anywhere in the tree, that hold one of the file's names. */
 export async function importCandidates(inquiry: Inquiry, path: string): Promise<Candidates> {
   const names = await importNames(inquiry, path);
-  const looks = await Promise.all(names.map((name) => inquiry.look(name)));
+  const looks = await Promise.all(names.map((name) => inquiry.look(name, { explain: true })));
   const language = languageOf(path);
   const hits = looks
     .flatMap((look) => look.hits)
     .filter((hit) => languageOf(hit.path) === language && hit.path !== path && !hit.commented);
-  const seen =
-    language?.name === 'typescript' ? await scriptImports(inquiry, hits) : { found: [], unclear: hits };
+  const seen = language?.name === 'typescript' ? scriptImports(hits) : { found: [], unclear: hits };
   const files = [...new Set(seen.unclear.map((hit) => hit.path))];
   const parsed = await inBatches(files.slice(0, MOST_PARSED), 4, async (file) => {
     const syntax = await inquiry.syntax.module(file, (await inquiry.text(file)) ?? '');
@@ -55,10 +54,10 @@ const PATHS = /\b(?:from|import|require\s*\(|import\s*\()\s*(['"])([^'"]+)\1/g;
  * In scripts a path stands behind its keyword on one line, whatever the import is: most are seen without parsing. Those
  * that are not whole on their line are left to the parser.
  */
-async function scriptImports(
-  inquiry: Inquiry,
-  hits: readonly TextHit[],
-): Promise<{ readonly found: readonly Candidate[]; readonly unclear: readonly TextHit[] }> {
+function scriptImports(hits: readonly TextHit[]): {
+  readonly found: readonly Candidate[];
+  readonly unclear: readonly TextHit[];
+} {
   // A string that begins its line may be the path of an import that began above.
   const unclear = hits.filter(
     ({ text, column }) => column > text.length || /^\s*['"][^'"]*$/.test(text.slice(0, column)),
@@ -69,11 +68,10 @@ async function scriptImports(
     );
     return match ? [{ hit, specifier: match[2] ?? '' }] : [];
   });
-  const explained = await inquiry.explain(within.map(({ hit }) => hit));
-  const found = within.flatMap(({ hit, specifier }, i): Candidate[] => {
+  const found = within.flatMap(({ hit, specifier }): Candidate[] => {
+    const { path, line, column, explained } = hit;
     // In a comment, or in a string that only looks like code.
-    if (explained[i]?.role === 'comment' || explained[i]?.role === 'string') return [];
-    const { path, line, column } = hit;
+    if (explained.role === 'comment' || explained.role === 'string') return [];
     const written = { specifier, line, column, names: [], passesOn: false };
     return [{ path, line, column, written }];
   });

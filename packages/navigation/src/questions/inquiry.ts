@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix';
 import { isReveilleError, type Asking, type CodeLine, type Coverage } from '@reveille/protocol';
 import { languageOf, type Language } from '../languages.ts';
 import { ServerBroken } from '../lsp/connection.ts';
@@ -6,11 +7,13 @@ import type { Place } from '../place.ts';
 import type { ServerPool } from '../pool/pool.ts';
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { Syntax } from '../syntax/syntax.ts';
+import type { Guessed } from '../text/all-defined.ts';
 import type { PlaceText } from '../text/declared.ts';
-import { UNEXPLAINED, type Explained } from '../text/explain.ts';
+import { namesBefore, type Before } from '../text/names.ts';
 import type { Scout } from '../text/scout.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
 import type { Spot } from '../text/spots.ts';
+import type { Survey } from '../text/trees.ts';
 import type { Changes, Look, TextHit } from '../text/known-tree.ts';
 
 /** What questions are answered with. */
@@ -36,9 +39,12 @@ export class Inquiry {
   readonly #named = new Map<string, Promise<readonly string[]>>();
   readonly #placeTexts = new Map<string, Promise<PlaceText | undefined>>();
   readonly #hovers = new Map<string, Promise<string | null>>();
-  readonly #explained = new Map<TextHit, Explained>();
-  #explaining: Promise<void> | null = null;
   #looked = false;
+  #before: Promise<Before | null> | null = null;
+  /** The files of the tree, if they are known without the thread. */
+  #names: readonly string[] | null = null;
+  /** The file that was asked about, as it was read. */
+  #asked: Awaited<ReturnType<Place['files']['readFile']>> | null = null;
   readonly #lines = new Map<string, Promise<readonly string[]>>();
 
   constructor(means: Means, place: Place, asking: Asking) {
@@ -51,15 +57,19 @@ export class Inquiry {
   /** The true path of a file that was asked about. What the door refuses, it explains (BND1). */
   async file(given: string): Promise<string> {
     const file = await this.place.files.readFile(given, { maxBytes: LARGEST });
-    this.#texts.set(file.path, Promise.resolve(file.text()));
+    this.#asked = file;
     return file.path;
   }
 
   /** The text of a file; null if it is none, or is not there. */
   text(path: string): Promise<string | null> {
-    const known = this.#texts.get(path) ?? this.#read(path);
+    const known = this.#texts.get(path) ?? this.#textOf(path);
     this.#texts.set(path, known);
     return known;
+  }
+
+  async #textOf(path: string): Promise<string | null> {
+    return this.#asked?.path === path ? this.#asked.text() : await this.#read(path);
   }
 
   lines(path: string): Promise<readonly string[]> {
@@ -79,26 +89,78 @@ export class Inquiry {
     return { path, line, column, text: await this.lineAt(path, line) };
   }
 
-  /** Where words are in the files of the tree. */
-  async look(needle: string): Promise<Look> {
-    return await this.#means.scout.look(this.place.root, { needle, since: null, again: this.#again() });
+  /** A server is to be started: what there is in the tree is found out, and nothing read yet. */
+  begin(): void {
+    this.#before ??= namesBefore(this.place.root).catch(() => null);
+    // Meanwhile the thread starts, and has looked at the tree when it is asked for words.
+    const { root } = this.place;
+    this.#means.scout.look(root, { needle: null, since: null, again: this.#again() }).catch(() => undefined);
+  }
+
+  /**
+   * What there was when the question came: a server that knows nothing yet may begin to read. Null: it must wait until the tree was
+   * looked at.
+   */
+  async before(session: ServerSession): Promise<Before | null> {
+    if (session.version !== null || session.root !== this.place.root) return null;
+    const before = await this.#before;
+    if (session.version !== null) return null;
+    session.before ??= before;
+    this.#names = session.before?.paths ?? null;
+    return session.before;
+  }
+
+  /** Where words are in the files of the tree; explained, what they are there as far as their files tell. */
+  async look(needle: string, { explain = false } = {}): Promise<Look> {
+    const again = this.#again();
+    return await this.#means.scout.look(this.place.root, { needle, since: null, again, explain });
   }
 
   async named(names: readonly string[]): Promise<readonly string[]> {
+    if (this.#names) return this.#names.filter((path) => names.includes(basename(path)));
     const key = names.join('\0');
     const known = this.#named.get(key) ?? this.#means.scout.named(this.place.root, names, this.#again());
     this.#named.set(key, known);
     return await known;
   }
 
+  /** All that the texts tell of a name in a file, in one turn, if there is a server that can be asked about it at once. */
+  async survey(path: string, name: string): Promise<(Survey & { readonly session: ServerSession }) | null> {
+    const { scout, pool } = this.#means;
+    const { root } = this.place;
+    const language = languageOf(path);
+    if (language?.name !== 'typescript' || !pool.isWarm(root, language)) return null;
+    const session = await pool.warmSession(root, language);
+    if (!session || this.#looked) return null;
+    this.#looked = true;
+    const { projectFiles } = language;
+    const found = await scout.survey(root, { path, name, since: session.version, projectFiles });
+    this.#named.set(projectFiles.join('\0'), Promise.resolve(found.projects));
+    const { leads, shown } = found;
+    if (leads?.target && shown) this.#placeTexts.set(keyOf(leads.target), Promise.resolve(shown));
+    return { ...found, session };
+  }
+
   /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
   async uses(path: string, name: string): Promise<PlainUses | null> {
     if (languageOf(path)?.name !== 'typescript') return null;
     const { scout } = this.#means;
+    return await this.#seen((root) => scout.uses(root, path, name));
+  }
+
+  /** Whether a guess is all that a file defines of a name for certain; false: a parser must say. */
+  async definesOnly(path: string, asked: Guessed): Promise<boolean> {
+    if (languageOf(path)?.name !== 'typescript' || asked.guess.length === 0) return false;
+    const { scout } = this.#means;
+    return await this.#seen((root) => scout.definesOnly(root, path, asked));
+  }
+
+  /** What is asked about the tree is asked after its disk was looked at. */
+  async #seen<T>(ask: (root: string) => Promise<T>): Promise<T> {
     const { root } = this.place;
-    const looking = this.#again() ? null : scout.look(root, { needle: null, since: null });
-    const [uses] = await Promise.all([scout.uses(root, path, name), looking]);
-    return uses;
+    const looking = this.#again() ? null : this.#means.scout.look(root, { needle: null, since: null });
+    const [answer] = await Promise.all([ask(root), looking]);
+    return answer;
   }
 
   /** The line of a place that a server named, and what is declared there as far as it is told without parsing. */
@@ -138,23 +200,14 @@ export class Inquiry {
     return (await this.syntax.at(spot.path, (await this.text(spot.path)) ?? '', spot)) ?? null;
   }
 
-  /** What can be said of hits by their files alone. */
-  async explain(hits: readonly TextHit[]): Promise<readonly Explained[]> {
-    if (hits.length === 0) return [];
-    await this.#explaining;
-    const fresh = hits.filter((hit) => !this.#explained.has(hit));
-    if (fresh.length > 0) {
-      this.#explaining = this.#means.scout.explain(this.place.root, fresh).then((all) => {
-        for (const [i, hit] of fresh.entries()) this.#explained.set(hit, all[i] ?? UNEXPLAINED);
-      });
-      await this.#explaining;
-    }
-    return hits.map((hit) => this.#explained.get(hit) ?? UNEXPLAINED);
+  /** The server of a language has answered before: it will answer now. */
+  isWarm(language: Language | null): boolean {
+    return language !== null && this.#means.pool.isWarm(this.place.root, language);
   }
 
-  /** The server of a language has answered before: it will answer now. */
-  isWarm(language: Language): boolean {
-    return this.#means.pool.isWarm(this.place.root, language);
+  /** Whoever asks waits for a server, also for one that must load its project first. */
+  get waits(): boolean {
+    return this.asking.waitMs >= PATIENT_MS;
   }
 
   /** One question sees one state of the disk: it is looked at by the first that needs it. */
@@ -168,10 +221,17 @@ export class Inquiry {
   async bringUp(session: ServerSession, needle: string | null = null): Promise<Look> {
     // Questions are looked after in the order they come: whatever is asked from here on sees the same state.
     this.#looked ||= session.root === this.place.root;
-    const look = await this.#means.scout.look(session.root, { needle, since: session.version });
+    const { version: since, before } = session;
+    const look = await this.#means.scout.look(session.root, { needle, since, before, explain: true });
+    if (!isNothing(look.changes)) this.#names = null;
+    await this.tell(session, look);
+    return look;
+  }
+
+  /** Tells a server what a look found. */
+  async tell(session: ServerSession, look: Pick<Look, 'version' | 'changes'>): Promise<void> {
     await session.tell(look.changes, (path) => this.#read(path));
     session.version = look.version;
-    return look;
   }
 
   /**

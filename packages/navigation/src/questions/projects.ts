@@ -71,13 +71,14 @@ function projectOf(path: string, folders: ReadonlyMap<string, string>): string |
 
 const MOST_ASKS = 8;
 
-/** Asks until two answers are the same: some servers answer with what they have loaded so far. */
+/** Asks until two answers are the same: some servers answer with what they have loaded so far. `first` was asked before. */
 export async function untilStable<T>(
   session: ServerSession,
   ask: () => Promise<readonly T[]>,
+  first?: readonly T[],
 ): Promise<readonly T[]> {
   let { told } = session;
-  let found = await ask();
+  let found = first ?? (await ask());
   for (let i = 0; i < MOST_ASKS && !session.settled; i++) {
     ({ told } = session);
     const again = await ask();

@@ -16,10 +16,9 @@ export async function rolesOf(inquiry: Inquiry, hits: readonly TextHit[], most: 
     hits.filter(({ commented }) => commented).map((hit) => [hit, 'comment'] as const),
   );
   const rest = hits.filter((hit) => !told.has(hit));
-  const explained = await inquiry.explain(rest);
   const unclear: { readonly hit: TextHit; readonly role: null }[] = [];
-  for (const [i, hit] of rest.entries()) {
-    const role = explained[i]?.role ?? null;
+  for (const hit of rest) {
+    const { role } = hit.explained;
     if (role === null) unclear.push({ hit, role });
     else told.set(hit, role);
   }

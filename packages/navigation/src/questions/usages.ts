@@ -3,7 +3,7 @@ import { languageOf } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Look, TextHit } from '../text/known-tree.ts';
 import type { Spot } from '../text/spots.ts';
-import { anchorsIn, guessedSpots, isAllDefined, type Anchors } from './anchors.ts';
+import { anchorsIn, guessedSpots, type Anchors } from './anchors.ts';
 import { Targets, crossCheck, grouped } from './cross-check.ts';
 import { plainLine, rolesOf } from './roles.ts';
 import { inBatches, inside, isNothing, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
@@ -16,16 +16,18 @@ export interface UsagesAsk {
 }
 
 export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages> {
+  const isCold = inquiry.waits && !inquiry.isWarm(languageOf(asked.file));
+  if (isCold) inquiry.begin();
   const ask = { symbol: asked.symbol, file: await inquiry.file(asked.file) };
   const language = languageOf(ask.file);
-  const isWarm = language !== null && inquiry.isWarm(language);
-  // The disk is looked at while the file is parsed.
-  if (!isWarm) inquiry.look(splitSymbol(ask.symbol).name).catch(() => undefined);
+  const isSoon = inquiry.waits || inquiry.isWarm(language);
+  const { name } = splitSymbol(ask.symbol);
+  // The disk is looked at while the file is parsed, or while a server starts, which needs to know what is there first.
+  if (language && !isSoon) inquiry.look(name, { explain: true }).catch(() => undefined);
   const text = (await inquiry.text(ask.file)) ?? '';
   const guess = guessedSpots(text, ask.symbol);
-  const known = isWarm && guess.length > 0 ? null : await usageAnchors(inquiry, ask, { text, guess });
-  const anchors = async (): Promise<UsageAnchors> =>
-    known ?? (await usageAnchors(inquiry, ask, { text, guess }));
+  const known = isSoon && guess.length > 0 ? null : await usageAnchors(inquiry, ask, guess);
+  const anchors = async (): Promise<UsageAnchors> => known ?? (await usageAnchors(inquiry, ask, guess));
   return await inquiry.answer(language, {
     byText: async () => await usagesByText(inquiry, ask, await anchors()),
     byServer: (session) =>
@@ -38,9 +40,11 @@ type UsageAnchors = Pick<Anchors, 'spots' | 'notes'> & { readonly definitions: r
 async function usageAnchors(
   inquiry: Inquiry,
   { symbol, file }: UsagesAsk,
-  { text, guess }: { readonly text: string; readonly guess: readonly Spot[] },
+  guess: readonly Spot[],
 ): Promise<UsageAnchors> {
-  if (isAllDefined(file, text, { symbol, guess })) return { spots: guess, definitions: guess, notes: [] };
+  const { name } = splitSymbol(symbol);
+  if (await inquiry.definesOnly(file, { name, guess }))
+    return { spots: guess, definitions: guess, notes: [] };
   const anchors = await anchorsIn(inquiry, file, symbol);
   if (anchors.spots.length > 0) return anchors;
   throw new ReveilleError(
@@ -74,23 +78,28 @@ async function usagesByServer(
   }
   const { name } = splitSymbol(ask.symbol);
   const wasSettled = session.settled;
+  if (!wasSettled) await beginProject(inquiry, session, ask.file);
   // While the disk is looked at, and the file is parsed. If anything turns out otherwise, it does not count.
-  const early = wasSettled ? listed(session, ask.file, guess) : null;
+  const { told } = session;
+  const early = guess.length > 0 ? listed(session, ask.file, guess) : null;
   early?.catch(() => undefined);
   const looking = inquiry.bringUp(session, name);
   const foreseen = new Targets(inquiry, session);
-  if (early) looking.then(({ hits }) => foreseen.foresee(hits, name)).catch(() => undefined);
+  const own = guess.map(({ line, column }) => keyOf({ path: ask.file, line, column }));
+  if (wasSettled) looking.then(({ hits }) => foreseen.foresee(hits, { name, own })).catch(() => undefined);
   const [look, anchors] = await Promise.all([looking, parsed(), projectFilesIn(inquiry, session.language)]);
+
   const spots = askedSpots(anchors);
-  const { told } = session;
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
   const isSame = isNothing(look.changes) && session.told === told && sameSpots(spots, guess);
+  const before = early && isSame ? await early : null;
+  const askAll = (): Promise<ServerPlace[]> => placesOf(session, ask.file, spots);
   const first =
-    early && isSame
-      ? await early
+    before && wasSettled
+      ? before
       : {
-          places: await untilStable(session, () => placesOf(session, ask.file, spots)),
-          declared: await declaredAt(session, ask.file, spots),
+          places: await untilStable(session, askAll, before?.places),
+          declared: before?.declared ?? (await declaredAt(session, ask.file, spots)),
         };
   foreseen.known();
   // What was asked before anything changed does not count either.
@@ -98,6 +107,12 @@ async function usagesByServer(
   const answer = await explained(inquiry, session, { ask, anchors, look, first, notLoaded, targets });
   // What was not complete while a project was being loaded may be so next time.
   return answer.complete || wasSettled ? session.remember(key, look.version, answer) : answer;
+}
+
+/** A server that knows nothing yet loads the project of the file while the tree is looked through. */
+async function beginProject(inquiry: Inquiry, session: ServerSession, file: string): Promise<void> {
+  if (!(await inquiry.before(session))) await inquiry.bringUp(session);
+  await openProjects(inquiry, session, { hits: [], file });
 }
 
 interface Listed {
@@ -159,11 +174,13 @@ async function explained(
     ...inside(first.declared).map(keyOf),
     ...(anchors.definitions.length > 0 ? spots.map((spot) => keyOf({ path: ask.file, ...spot })) : []),
   ]);
+
   const check = await crossCheck(inquiry, session, {
     hits: look.hits,
     covered: new Set([...refs.keys(), ...defined]),
     targets,
   });
+
   const shown = await linesOf(inquiry, refs, lines);
   const all = sorted([...shown, ...check.uses]);
   const incomplete = [
@@ -255,7 +272,7 @@ const MOST_PARSED = 200_000;
 /** Every hit that is not in a comment or a string; others of the same name are among them. */
 async function usagesByText(inquiry: Inquiry, ask: UsagesAsk, anchors: UsageAnchors): Promise<Usages> {
   const { name } = splitSymbol(ask.symbol);
-  const { hits, why } = await inquiry.look(name);
+  const { hits, why } = await inquiry.look(name, { explain: true });
   const language = languageOf(ask.file);
   const reasons = new Map<TextHit, string>();
   for (const hit of hits) if (languageOf(hit.path) !== language) reasons.set(hit, 'in files of another kind');

@@ -12,7 +12,8 @@ const MOST_LINES = 400;
 export function isCommentLine(
   { line, text }: { readonly line: number; /** Of its line, up to the place. */ readonly text: string },
   language: Language,
-  lines: () => readonly string[],
+  /** A line, from 0. */
+  rowAt: (line: number) => string,
 ): boolean {
   const before = text.trimStart();
   // Within a template this is code, whatever the line begins with.
@@ -23,7 +24,7 @@ export function isCommentLine(
   if (before.startsWith('/*')) return true;
   if (!before.startsWith('*')) return false;
   for (let at = line - 2; at >= Math.max(0, line - MOST_LINES); at--) {
-    const above = (lines()[at] ?? '').trimStart();
+    const above = rowAt(at).trimStart();
     if (above.startsWith('/*')) return !above.includes('*/');
     if (!above.startsWith('*') || above.includes('*/')) return false;
   }

@@ -1,7 +1,7 @@
 /** Right before a name that is used, not defined, and right after one. */
 const BEFORE =
   /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))\s*$/;
-const AFTER = /^\s*[.)\]]/;
+const AFTER = /^\s*[.)\]]|^\[/;
 const PASSED = /^\s*(?:import|export)\b[^'"]*\bfrom\s*['"]/;
 
 /**

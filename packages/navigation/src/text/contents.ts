@@ -1,20 +1,32 @@
+import { Depths } from './depths.ts';
 import { regionsOf, type Regions } from './lexer.ts';
+import { Lines } from './lines.ts';
 
 /** A text in memory, with what was found out about it. */
 export interface Held {
   readonly text: string;
   /** Null: the text alone does not tell. */
   readonly regions: () => Regions | null;
+  readonly lines: () => Lines;
+  /** Null: likewise. */
+  readonly depths: () => Depths | null;
 }
 
 const MOST_BYTES = 96 * 2 ** 20;
 
+/** A file as it was read, before anything was found out about it. */
+interface Raw {
+  readonly bytes: Buffer;
+  held: Held | null;
+}
+
 /**
  * Texts of files by their content, so that trees that are alike share them: opening and reading a file takes ten times as long as
- * looking through it. Those that were used longest ago make room.
+ * looking through it. Those that were used longest ago make room. What was read and not looked into yet is there by its file.
  */
 export class Contents {
   readonly #held = new Map<string, Held & { readonly bytes: number }>();
+  readonly #raw = new Map<object, Raw>();
   readonly #most: number;
   #bytes = 0;
 
@@ -34,20 +46,45 @@ export class Contents {
     return held;
   }
 
-  keep(content: string, file: Buffer): Held {
+  keep(content: string, file: Buffer, read: Held | null = null): Held {
     const known = this.get(content);
     if (known) return known;
-    const held = heldText(file.toString('utf8'));
+    const held = read ?? heldText(file.toString('utf8'));
     // One byte for a character, if there are only plain ones.
     const bytes = held.text.length === file.length ? file.length : 2 * held.text.length;
     this.#held.set(content, { ...held, bytes });
     this.#bytes += bytes;
+    for (const oldest of this.#raw.keys()) if (this.#bytes > this.#most) this.dropRaw(oldest);
     for (const [oldest, { bytes: freed }] of this.#held) {
       if (this.#bytes <= this.#most) break;
       this.#held.delete(oldest);
       this.#bytes -= freed;
     }
     return held;
+  }
+
+  /** What was just read of a file, if there is room for it. */
+  keepRaw(file: object, bytes: Buffer): void {
+    if (this.#raw.has(file) || !this.hasRoom(bytes.length)) return;
+    this.#raw.set(file, { bytes, held: null });
+    this.#bytes += bytes.length;
+  }
+
+  rawBytes(file: object): Buffer | null {
+    return this.#raw.get(file)?.bytes ?? null;
+  }
+
+  rawText(file: object): Held | null {
+    const raw = this.#raw.get(file);
+    return raw ? (raw.held ??= heldText(raw.bytes.toString('utf8'))) : null;
+  }
+
+  /** It is known by its content now, or not at all any more. */
+  dropRaw(file: object): void {
+    const raw = this.#raw.get(file);
+    if (!raw) return;
+    this.#raw.delete(file);
+    this.#bytes -= raw.bytes.length;
   }
 
   /** There is room for this without another going. */
@@ -57,6 +94,17 @@ export class Contents {
 }
 
 export function heldText(text: string): Held {
-  let known: Regions | null | undefined;
-  return { text, regions: () => (known === undefined ? (known = regionsOf(text)) : known) };
+  let regions: Regions | null | undefined;
+  let lines: Lines | undefined;
+  let depths: Depths | null | undefined;
+  const held: Held = {
+    text,
+    regions: () => (regions === undefined ? (regions = regionsOf(text)) : regions),
+    lines: () => (lines ??= new Lines(text)),
+    depths: () => {
+      const known = held.regions();
+      return depths === undefined ? (depths = known && new Depths(text, held.lines(), known)) : depths;
+    },
+  };
+  return held;
 }

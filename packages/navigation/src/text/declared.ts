@@ -28,14 +28,10 @@ export function placeText(
   { line, column }: { readonly line: number; readonly column: number },
 ): PlaceText {
   const { text } = held;
-  let start = 0;
-  for (let i = 1; i < line; i++) {
-    const end = text.indexOf('\n', start);
-    if (end < 0) return { text: '', declared: null };
-    start = end + 1;
-  }
-  const end = text.indexOf('\n', start);
-  const row = text.slice(start, end < 0 ? text.length : end).trimEnd();
+  const lines = held.lines();
+  if (line > lines.count) return { text: '', declared: null };
+  const start = lines.start(line - 1);
+  const row = lines.row(line - 1).trimEnd();
   const match = languageOf(path)?.name === 'typescript' ? DECLARES.exec(row) : null;
   const [whole = '', exporting, kind = '', name = ''] = match ?? [];
   if (!match || column !== whole.length - name.length + 1) return { text: row, declared: null };
@@ -44,26 +40,21 @@ export function placeText(
 }
 
 /** What is exported is at the top, or in a namespace. */
-const hasSpaces = (text: string): boolean =>
-  (text.includes('namespace ') || text.includes('module ')) &&
-  /^\s*(?:export\s+)?(?:declare\s+)?(?:namespace|module)\s/m.test(text);
+const hasSpaces = (text: string): boolean => ['namespace ', 'module '].some((word) => begins(text, word));
+
+function begins(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+    const row = text.slice(text.lastIndexOf('\n', at) + 1, at);
+    if (/^\s*(?:export\s+)?(?:declare\s+)?$/.test(row)) return true;
+  }
+  return false;
+}
 
 function isCode(held: Held, offset: number): boolean {
   const regions = held.regions();
   return regions !== null && regions.at(offset) === null;
 }
 
-/** Nothing is open at an offset, and it is code; false also if that cannot be told. */
-function isAtTop(held: Held, offset: number): boolean {
-  const regions = held.regions();
-  if (!regions || !isCode(held, offset)) return false;
-  let depth = 0;
-  for (const part of regions.code(held.text, offset))
-    for (let i = 0; i < part.length; i++) {
-      const code = part.charCodeAt(i);
-      if (code === 0x7b || code === 0x28) depth += 1;
-      else if (code === 0x7d || code === 0x29) depth -= 1;
-      if (depth < 0) return false;
-    }
-  return depth === 0;
-}
+/** Nothing is open at an offset that begins its line, and it is code; false also if that cannot be told. */
+export const isAtTop = (held: Held, offset: number): boolean =>
+  isCode(held, offset) && held.depths()?.isTop(offset) === true;

@@ -1,6 +1,8 @@
 import { dirname, join } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
 import type { Held } from './contents.ts';
+import { isAtTop } from './declared.ts';
+import type { Members } from './members.ts';
 
 /** What can be said of a text hit by its file alone. */
 export interface Explained {
@@ -8,6 +10,8 @@ export interface Explained {
   readonly role: 'code' | 'comment' | 'string' | null;
   /** Hits with the same group mean the same: one of them need be asked about. Null: it stands for itself. */
   readonly group: string | null;
+  /** Where that which it means is declared (`path:line:column`), if the text tells: then nobody need be asked. */
+  readonly target?: string;
 }
 
 export const UNEXPLAINED: Explained = { role: null, group: null };
@@ -17,6 +21,7 @@ export function explainHits(
   path: string,
   held: Held,
   spots: readonly { readonly offset: number }[],
+  members: Members | null = null,
 ): Explained[] {
   if (languageOf(path)?.name !== 'typescript') return spots.map(() => UNEXPLAINED);
   const { text } = held;
@@ -28,7 +33,8 @@ export function explainHits(
     if (region && PATH_BEFORE.test(text.slice(Math.max(0, region.from - 40), region.from)))
       return UNEXPLAINED;
     const role = regions && (region?.role ?? 'code');
-    return { role, group: role === 'code' ? groupOf({ path, text }, offset, heads) : null };
+    if (role !== 'code') return { role, group: null };
+    return { role, ...groupOf({ path, held, members }, offset, heads) };
   });
 }
 
@@ -40,37 +46,66 @@ const PATH_BEFORE = /\b(?:from|import|require\s*\(|import\s*\()\s*$/;
  * What is imported by a relative path is the same for all files that lead to it.
  */
 function groupOf(
-  file: { readonly path: string; readonly text: string },
+  file: { readonly path: string; readonly held: Held; readonly members: Members | null },
   offset: number,
   heads: Heads,
-): string | null {
-  const { path, text } = file;
-  const match = /(?:^|[^\w$.)\]?!])([A-Za-z_$][\w$]*)\.$/.exec(text.slice(Math.max(0, offset - 120), offset));
-  const head = match?.[1];
-  if (head === undefined || head === 'this' || head === 'super') return null;
-  const meaning = heads.get(head) ?? meaningOf(text, head);
+): Pick<Explained, 'group' | 'target'> {
+  const { path, held, members } = file;
+  const { text } = held;
+  const head = headBefore(text, offset);
+  const declared = text[offset - 1] === '.' ? null : members?.declaredAt(path, held, offset);
+  if (declared) return { group: null, target: declared };
+  if (head === null || head === 'this' || head === 'super') return ALONE;
+  const meaning = heads.get(head) ?? meaningOf(held, head);
   heads.set(head, meaning);
-  if (meaning === 'unclear') return null;
+  if (meaning === 'unclear') return ALONE;
   // A type and a value of one name are two things.
   const before = text.slice(Math.max(0, offset - 200), offset - head.length - 1).trimEnd();
-  const kind = /[:<|&]$/.test(before) ? 'type' : 'value';
-  if (meaning === 'free' || !meaning.from.startsWith('.')) return `${kind} ${head} in ${path}`;
-  return `${kind} ${meaning.name} of ${join(dirname(path), meaning.from)}`;
+  const kind = /\.[cm]?tsx?$/.test(path) && /[:<|&]$/.test(before) ? 'type' : 'value';
+  if (meaning === 'own') {
+    const target = kind === 'value' ? members?.own(path, head) : null;
+    return { group: `${kind} ${head} in ${path}`, ...(target ? { target } : {}) };
+  }
+  if (meaning === 'free' || !meaning.from.startsWith('.')) return { group: `${kind} ${head} in ${path}` };
+  const module = join(dirname(path), meaning.from);
+  const isNamed = kind === 'value' && meaning.name !== '*' && meaning.name !== 'default';
+  const target = isNamed ? members?.imported(module, meaning.name) : null;
+  return { group: `${kind} ${meaning.name} of ${module}`, ...(target ? { target } : {}) };
 }
 
-type Meaning = 'free' | 'unclear' | { readonly from: string; readonly name: string };
+const ALONE = { group: null };
+
+/** `Head` right before `.name`, if it is no member itself. */
+function headBefore(text: string, offset: number): string | null {
+  if (text[offset - 1] !== '.') return null;
+  return (
+    /(?:^|[^\w$.)\]?!])([A-Za-z_$][\w$]*)\.$/.exec(text.slice(Math.max(0, offset - 120), offset))?.[1] ?? null
+  );
+}
+
+/** `own`: the file declares it, once, at its top. */
+type Meaning = 'free' | 'own' | 'unclear' | { readonly from: string; readonly name: string };
 type Heads = Map<string, Meaning>;
 
-function meaningOf(text: string, head: string): Meaning {
+function meaningOf(held: Held, head: string): Meaning {
+  const { text } = held;
   let bound: Meaning = 'free';
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + head.length)) {
     if (isPart(text[at - 1]) || isPart(text[at + head.length])) continue;
-    if (isBound(text, at, head)) continue;
-    const imported: Meaning | null = bound === 'free' ? importAt(text, at, head) : null;
-    if (!imported) return 'unclear';
-    bound = imported;
+    // In a comment or a string nothing is bound.
+    if (isBound(text, at, head) || held.regions()?.at(at)) continue;
+    const meaning: Meaning | null = bound === 'free' ? (importAt(text, at, head) ?? ownAt(held, at)) : null;
+    if (!meaning) return 'unclear';
+    bound = meaning;
   }
   return bound;
+}
+
+const OWN = /^(?:export\s+)?(?:default\s+|declare\s+|abstract\s+|const\s+(?=enum))*(?:class|enum)\s+$/;
+
+function ownAt(held: Held, at: number): 'own' | null {
+  const start = held.text.lastIndexOf('\n', at) + 1;
+  return OWN.test(held.text.slice(start, at)) && isAtTop(held, start) ? 'own' : null;
 }
 
 /** It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. */
@@ -83,7 +118,11 @@ export function isBound(text: string, at: number, head: string): boolean {
 }
 
 /** What a name stands for that is bound by the import around it; null: there is none. */
-export function importAt(text: string, at: number, head: string): Meaning | null {
+export function importAt(
+  text: string,
+  at: number,
+  head: string,
+): { readonly from: string; readonly name: string } | null {
   const start = text.lastIndexOf('import', at);
   const before = text.slice(start, at);
   if (start < 0 || (start > 0 && text[start - 1] !== '\n') || /[;'"`=(]/.test(before)) return null;

@@ -1,5 +1,8 @@
 import { languageOf } from '../languages.ts';
 import { isCommentLine } from '../syntax/comment-lines.ts';
+import type { Held } from './contents.ts';
+import { UNEXPLAINED, explainHits, type Explained } from './explain.ts';
+import type { Members } from './members.ts';
 import { occurrences, type Needle } from './words.ts';
 
 export interface TextHit {
@@ -12,31 +15,31 @@ export interface TextHit {
   readonly text: string;
   /** It is in a comment that fills its line: no code, whatever the language server says. */
   readonly commented: boolean;
+  /** What can be said of it by its file alone, if that was asked for. */
+  readonly explained: Explained;
 }
 
 const LONGEST_LINE = 400;
 
-export function hitsIn(path: string, text: string, needle: Needle): TextHit[] {
+/** With `members`, what each is is told as far as the files tell. */
+export function hitsIn(
+  path: string,
+  held: Held,
+  { needle, members }: { readonly needle: Needle; readonly members: Members | null },
+): TextHit[] {
   const hits: TextHit[] = [];
   const language = languageOf(path);
-  let split: readonly string[] | null = null;
-  const lines = (): readonly string[] => (split ??= text.split('\n'));
-  let line = 1;
-  let lineStart = 0;
-  for (const offset of occurrences(text, needle)) {
-    for (
-      let end = text.indexOf('\n', lineStart);
-      end >= 0 && end < offset;
-      end = text.indexOf('\n', lineStart)
-    ) {
-      line += 1;
-      lineStart = end + 1;
-    }
-    const end = text.indexOf('\n', offset);
-    const row = text.slice(lineStart, Math.min(end < 0 ? text.length : end, lineStart + LONGEST_LINE));
-    const before = text.slice(lineStart, offset);
-    const commented = language !== null && isCommentLine({ line, text: before }, language, lines);
-    hits.push({ path, line, column: before.length + 1, offset, text: row.trimEnd(), commented });
+  const spots = [...occurrences(held.text, needle)].map((offset) => ({ offset }));
+  const told = members && explainHits(path, held, spots, members);
+  for (const [i, { offset }] of spots.entries()) {
+    const lines = held.lines();
+    const line = lines.at(offset);
+    const row = lines.row(line);
+    const column = offset - lines.start(line) + 1;
+    const place = { line: line + 1, text: row.slice(0, column - 1) };
+    const commented = language !== null && isCommentLine(place, language, (at) => lines.row(at));
+    const text = row.slice(0, LONGEST_LINE).trimEnd();
+    hits.push({ path, line: line + 1, column, offset, text, commented, explained: told?.[i] ?? UNEXPLAINED });
   }
   return hits;
 }

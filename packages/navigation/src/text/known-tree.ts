@@ -1,11 +1,10 @@
 import { dirname } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
 import type { Contents, Held } from './contents.ts';
-import { placeText, type PlaceText } from './declared.ts';
-import { UNEXPLAINED, explainHits, type Explained } from './explain.ts';
+import type { Files } from './exports.ts';
 import { hitsIn, type TextHit } from './hits.ts';
-import { plainUses, type PlainUses } from './plain-uses.ts';
-import type { Spot } from './spots.ts';
+import type { Before } from './names.ts';
+import { Members } from './members.ts';
 import {
   LARGEST,
   TreeReader,
@@ -27,8 +26,12 @@ export interface LookOptions {
   readonly needle: string | null;
   /** A version of an earlier look; null: nothing is known. */
   readonly since: number | null;
+  /** In place of a version: what was there when somebody began to read, so that what changed since can be told. */
+  readonly before?: Before | null;
   /** For the same question as the look before: the disk is not looked at anew. */
   readonly again?: boolean;
+  /** What hits are is told as far as their files tell. */
+  readonly explain?: boolean;
 }
 
 export interface Look {
@@ -63,6 +66,7 @@ interface Known {
 interface Found {
   readonly hits: readonly TextHit[];
   readonly why: string | null;
+  readonly explained: boolean;
 }
 
 /** One look at the disk. */
@@ -110,10 +114,10 @@ export class KnownTree implements Disposable {
     this.#watches = options.watches;
   }
 
-  look({ needle, since, again = false }: LookOptions): Look {
+  look({ needle, since, before = null, again = false, explain = false }: LookOptions): Look {
     if (!again || this.#version === 0) this.#refresh();
-    const changes = since === null || since === this.#version ? NONE : this.#changesSince(since);
-    const { hits, why } = needle === null ? NOTHING : this.#findOnce(needle);
+    const changes = since === null ? this.#changesAfter(before) : this.#changesSince(since);
+    const { hits, why } = needle === null ? NOTHING : this.#findOnce(needle, explain);
     const partly = this.#whole ? why : 'the tree has more files than are looked at';
     return { version: this.#version, changes, hits, why: partly };
   }
@@ -135,31 +139,10 @@ export class KnownTree implements Disposable {
     return new Map(fitting.map(([path, known]) => [path, this.#read(reader, path, known)]));
   }
 
-  explain(hits: readonly TextHit[]): Explained[] {
+  /** For questions about single files: as they were when they were read, or as they are. */
+  files<T>(use: (files: Files) => T): T {
     using reader = new TreeReader(this.#root);
-    const all = new Map<TextHit, Explained>();
-    for (const [path, within] of Map.groupBy(hits, (hit) => hit.path)) {
-      const held = this.#hold(reader, path);
-      const explained = held && explainHits(path, held, within);
-      for (const [i, hit] of within.entries()) all.set(hit, explained?.[i] ?? UNEXPLAINED);
-    }
-    return hits.map((hit) => all.get(hit) ?? UNEXPLAINED);
-  }
-
-  /** Where a file uses a name, if it defines none; null: a parser must say. */
-  uses(path: string, name: string): PlainUses | null {
-    using reader = new TreeReader(this.#root);
-    const held = this.#hold(reader, path);
-    return held && plainUses(path, held, name);
-  }
-
-  /** The lines of places, and what is declared there. */
-  places(spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
-    using reader = new TreeReader(this.#root);
-    return spots.map((spot) => {
-      const held = this.#hold(reader, spot.path);
-      return held ? placeText(spot.path, held, spot) : { text: '', declared: null };
-    });
+    return use(this.#files(reader));
   }
 
   learn(): boolean {
@@ -172,13 +155,20 @@ export class KnownTree implements Disposable {
       if (!known) continue;
       this.#read(reader, path, known);
       const isHeld = known.content !== null && this.#contents.get(known.content) !== null;
-      if (isHeld && languageOf(path)?.name === 'typescript') this.#hold(reader, path)?.regions();
+      const held = isHeld && languageOf(path) !== null ? this.#hold(reader, path) : null;
+      held?.lines();
+      if (languageOf(path)?.name === 'typescript') held?.regions();
     }
     if (this.#asked && this.#watch && performance.now() - this.#wholeAt > TRUST_MS) this.#lookAt(false);
     return false;
   }
 
   [Symbol.dispose](): void {
+    this.#endWatch();
+    for (const known of this.#known.values()) this.#contents.dropRaw(known);
+  }
+
+  #endWatch(): void {
     this.#watch?.[Symbol.dispose]();
     this.#watch = null;
   }
@@ -187,7 +177,7 @@ export class KnownTree implements Disposable {
     const { ino, birthtimeMs } = statsOf(this.#root) ?? {};
     const born = `${ino} ${birthtimeMs}`;
     // Another folder of its name: what was watched is not there any more.
-    if (born !== this.#born) this[Symbol.dispose]();
+    if (born !== this.#born) this.#endWatch();
     this.#born = born;
     this.#asked = true;
     this.#lookAt(this.#watch?.lost === false && this.#linked.size <= MOST_LINKED);
@@ -221,7 +211,7 @@ export class KnownTree implements Disposable {
   /** One that was lost is begun anew, unless it would be lost again. */
   #beginWatch(): TreeWatch | null {
     if (this.#watch?.refused) this.#watches = false;
-    if (this.#watch?.lost) this[Symbol.dispose]();
+    if (this.#watch?.lost) this.#endWatch();
     if (this.#watches) this.#watch ??= TreeWatch.of(this.#root);
     this.#watch?.begin();
     return this.#watch;
@@ -272,6 +262,7 @@ export class KnownTree implements Disposable {
 
   #remove(paths: readonly string[], { next }: Round): boolean {
     for (const path of paths) {
+      this.#dropRaw(path);
       this.#known.delete(path);
       this.#linked.delete(path);
       this.#deleted.set(path, next);
@@ -286,6 +277,7 @@ export class KnownTree implements Disposable {
     const fresh = isFresh(stamp, now);
     const bornAt = known?.bornAt ?? next;
     const file: Known = { stamp, fresh, size, bornAt, changedAt: next, content: null, words: null };
+    this.#dropRaw(path);
     if (fresh) this.#read(reader, path, file);
     this.#unread.add(path);
     this.#known.set(path, file);
@@ -302,7 +294,19 @@ export class KnownTree implements Disposable {
     return contentOf(reader.read(path), known) !== known.content;
   }
 
+  #changesAfter(before: Before | null): Changes {
+    if (!before) return NONE;
+    const old = new Set(before.paths);
+    const isNew = ([, { stamp }]: [string, Known]): boolean => isFresh(stamp, before.at);
+    return {
+      created: [...this.#known.keys()].filter((path) => !old.has(path)),
+      changed: [...this.#known].filter(isNew).flatMap(([path]) => (old.has(path) ? [path] : [])),
+      deleted: before.paths.filter((path) => !this.#known.has(path)),
+    };
+  }
+
   #changesSince(since: number): Changes {
+    if (since === this.#version) return NONE;
     const fresh = [...this.#known].filter(([, { changedAt }]) => changedAt > since);
     return {
       created: fresh.filter(([, { bornAt }]) => bornAt > since).map(([path]) => path),
@@ -311,8 +315,16 @@ export class KnownTree implements Disposable {
     };
   }
 
-  #findOnce(text: string): Found {
-    const known = this.#found.get(text) ?? this.#find(needleOf(text));
+  #dropRaw(path: string): void {
+    const known = this.#known.get(path);
+    if (known) this.#contents.dropRaw(known);
+  }
+
+  #findOnce(text: string, explain: boolean): Found {
+    using reader = new TreeReader(this.#root);
+    const before = this.#found.get(text);
+    const isEnough = before && (before.explained || !explain);
+    const known = isEnough ? before : this.#find(reader, needleOf(text), explain);
     this.#found.delete(text);
     if (known.hits.length > MOST_KEPT) return known;
     this.#found.set(text, known);
@@ -320,26 +332,44 @@ export class KnownTree implements Disposable {
     return known;
   }
 
-  #find(needle: Needle): Found {
+  #find(reader: TreeReader, needle: Needle, explained: boolean): Found {
     const hits: TextHit[] = [];
-    using reader = new TreeReader(this.#root);
-    for (const [path, { words, size, content }] of this.#known) {
+    const members = explained ? new Members(needle.text, this.#files(reader)) : null;
+    for (const [path, known] of this.#known) {
+      const { words, size } = known;
       if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words, hash)))) continue;
-      // An answer from text is wanted at once: of what was never read only what matters is kept.
-      const held = this.#hold(reader, path, content === null ? needle : null);
-      if (held?.text.includes(needle.text)) hits.push(...hitsIn(path, held.text, needle));
-      if (hits.length > MOST_HITS) return { hits, why: `there are more than ${MOST_HITS} text hits` };
+      const held = this.#mayHold(reader, path, { known, needle }) ? this.#hold(reader, path) : null;
+      if (held) hits.push(...hitsIn(path, held, { needle, members }));
+      if (hits.length > MOST_HITS)
+        return { hits, why: `there are more than ${MOST_HITS} text hits`, explained };
     }
-    return { hits, why: null };
+    return { hits, why: null, explained };
+  }
+
+  #files(reader: TreeReader): Files {
+    return { has: (path) => this.#known.has(path), hold: (path) => this.#hold(reader, path) };
+  }
+
+  /** An answer from text is wanted at once: what was never read is read, and kept as it is. */
+  #mayHold(
+    reader: TreeReader,
+    path: string,
+    { known, needle }: { readonly known: Known; readonly needle: Needle },
+  ): boolean {
+    if (known.content !== null) return true;
+    const bytes = this.#contents.rawBytes(known) ?? reader.read(path);
+    if (bytes) this.#contents.keepRaw(known, bytes);
+    return bytes?.includes(needle.bytes) === true;
   }
 
   /** The text of a file as it was when it was read, or as it is. */
-  #hold(reader: TreeReader, path: string, needle: Needle | null = null): Held | null {
+  #hold(reader: TreeReader, path: string): Held | null {
     const known = this.#known.get(path);
-    const held = known?.content ? this.#contents.get(known.content) : null;
+    const held =
+      known && (known.content === null ? this.#contents.rawText(known) : this.#contents.get(known.content));
     if (held) return held;
     const bytes = reader.read(path);
-    if (!bytes || (needle && !bytes.includes(needle.bytes))) return null;
+    if (!bytes) return null;
     const content = contentHash(bytes);
     if (known) known.content ??= content;
     return this.#contents.keep(content, bytes);
@@ -349,11 +379,13 @@ export class KnownTree implements Disposable {
   #read(reader: TreeReader, path: string, known: Known): string {
     if (known.words && known.content !== null) return known.content;
     const held = known.content === null ? null : this.#contents.get(known.content);
-    const bytes = held ? Buffer.from(held.text) : reader.read(path);
+    const bytes = held ? Buffer.from(held.text) : (this.#contents.rawBytes(known) ?? reader.read(path));
     known.words = bytes ? wordHashes(bytes) : new Uint32Array();
     if (known.content !== null && held) return known.content;
+    const text = this.#contents.rawText(known);
+    this.#contents.dropRaw(known);
     known.content = contentOf(bytes, known);
-    if (bytes && this.#contents.hasRoom(bytes.length)) this.#contents.keep(known.content, bytes);
+    if (bytes && this.#contents.hasRoom(bytes.length)) this.#contents.keep(known.content, bytes, text);
     return known.content;
   }
 }
@@ -362,5 +394,5 @@ export class KnownTree implements Disposable {
 const contentOf = (bytes: Buffer | null, { size, stamp }: Known): string =>
   bytes ? contentHash(bytes) : `${stamp.modified}:${stamp.changed}:${size}:${stamp.inode}`;
 
-const NOTHING: Found = { hits: [], why: null };
+const NOTHING: Found = { hits: [], why: null, explained: true };
 const NONE: Changes = { created: [], changed: [], deleted: [] };

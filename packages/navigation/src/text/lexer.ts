@@ -32,19 +32,27 @@ export class Regions {
 
   /** The parts of a text that are code, up to an offset. */
   *code(text: string, until: number): Generator<string> {
+    for (const [from, to] of this.spans(until)) yield text.slice(from, to);
+  }
+
+  /** From where to where there is code, up to an offset. */
+  *spans(until: number): Generator<readonly [number, number]> {
     let at = 0;
     for (let i = 0; i < this.#numbers.length && at < until; i += 3) {
       const from = this.#numbers[i] ?? 0;
-      if (from > at) yield text.slice(at, Math.min(from, until));
+      if (from > at) yield [at, Math.min(from, until)];
       at = this.#numbers[i + 1] ?? until;
     }
-    if (at < until) yield text.slice(at, until);
+    if (at < until) yield [at, until];
   }
 }
 
 const BEFORE_REGEX = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await extends default'.split(' '),
 );
+const BEFORE_CONDITION = new Set(['if', 'while', 'for', 'with', 'await']);
+/** So far back a parenthesis is looked for. */
+const FAR = 4_000;
 /** What may begin or end a comment, a string, or code within one; braces count only within a template. */
 const SIGNS = /['"`/]/g;
 const SIGNS_AND_BRACES = /['"`/{}]/g;
@@ -55,11 +63,23 @@ const SIGNS_AND_BRACES = /['"`/{}]/g;
  * is asked instead. So a string in its answer is one.
  */
 export function regionsOf(text: string): Regions | null {
+  const found = new Lexer(text).run();
+  const regions = found && new Regions(found);
   // JSX has one of these.
-  if (text.includes('</') || text.includes('/>')) return null;
-  const regions = new Lexer(text).run();
-  return regions && new Regions(regions);
+  const mayHaveTags = text.includes('</') || text.includes('/>');
+  return regions && mayHaveTags && hasTag(regions, text) ? null : regions;
 }
+
+/**
+ * Whether a tag may begin in code: where a value is expected, and not where two are compared. Up to the first one nothing was
+ * misread; so if there is any, it is seen, whatever follows it was taken for.
+ */
+function hasTag(regions: Regions, text: string): boolean {
+  for (const part of regions.code(text, text.length)) if (TAG.test(part)) return true;
+  return false;
+}
+const TAG =
+  /(?:^|[^\p{L}\p{N}_$)\]\s]|\b(?:return|default|case|yield|await|else|of|in|do|typeof|void|throw))\s*<[\p{L}_$>]/u;
 
 class Lexer {
   readonly #text: string;
@@ -103,7 +123,29 @@ class Lexer {
     if (divides !== null) return divides ? at + 1 : this.#regex(at);
     // Both are possible. It matters only if what follows would begin or end a string or a comment.
     const rest = this.#text.slice(at + 1, this.#lineEnd(at));
-    return /['"`]|\/[/*]/.test(rest) ? this.#lose() : at + 1;
+    return !/['"`]|\/[/*]/.test(rest) || this.#isBehindValue(at) ? at + 1 : this.#lose();
+  }
+
+  /** Behind a parenthesis a slash divides, unless it is that of `if`, `while` and their like. */
+  #isBehindValue(slash: number): boolean {
+    let depth = 0;
+    let at = slash - 1;
+    for (let i = this.#regions.length; at > slash - FAR && at >= 0; at--) {
+      const region = this.#regions[i - 1];
+      if (region && at < region.to) {
+        at = region.from;
+        i -= 1;
+        continue;
+      }
+      const character = this.#text[at];
+      if (character === ')') depth += 1;
+      if (character === '(') depth -= 1;
+      if (depth === 0 && character === '(') break;
+      if (depth === 0 && character !== ' ') return false;
+    }
+    if (this.#text[at] !== '(') return false;
+    const [word = ''] = WORD_BEFORE.exec(this.#text.slice(Math.max(0, at - 40), at).trimEnd()) ?? [];
+    return word.startsWith('.') || !BEFORE_CONDITION.has(word.trim());
   }
 
   /** Whether a slash divides, by what is before it; null: it may or not. */

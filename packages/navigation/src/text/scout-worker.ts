@@ -1,7 +1,9 @@
 import { parentPort } from 'node:worker_threads';
-import type { LookOptions, TextHit } from './known-tree.ts';
+import type { Guessed } from './all-defined.ts';
+import type { Look, LookOptions } from './known-tree.ts';
+import { packHits, type PackedHits } from './pack.ts';
 import type { Spot } from './spots.ts';
-import { Trees } from './trees.ts';
+import { Trees, type SurveyAsk } from './trees.ts';
 import { eventsNoted } from './watch.ts';
 
 /** What the thread is asked. Imports nothing of other packages, so that it starts fast. */
@@ -20,13 +22,19 @@ export type Request = { readonly id: number } & (
       readonly endings: readonly string[];
     }
   | { readonly kind: 'rest'; readonly resting: boolean }
+  | { readonly kind: 'survey'; readonly root: string; readonly asked: SurveyAsk }
   | { readonly kind: 'uses'; readonly root: string; readonly path: string; readonly name: string }
+  | {
+      readonly kind: 'definesOnly';
+      readonly root: string;
+      readonly path: string;
+      readonly asked: Guessed;
+    }
   | {
       readonly kind: 'places';
       readonly root: string;
       readonly spots: readonly (Spot & { readonly path: string })[];
     }
-  | { readonly kind: 'explain'; readonly root: string; readonly hits: readonly TextHit[] }
 );
 
 const trees = new Trees({ watches: true });
@@ -55,6 +63,7 @@ async function answerAll(): Promise<void> {
 
 const looksAtDisk = (request: Request): boolean =>
   request.kind === 'same' ||
+  request.kind === 'survey' ||
   (request.kind === 'named' && !request.again) ||
   (request.kind === 'look' && request.options.again !== true);
 
@@ -67,14 +76,20 @@ function post(request: Request): void {
 }
 
 function answer(request: Request): unknown {
-  if (request.kind === 'look') return trees.look(request.root, request.options);
+  if (request.kind === 'look') return packed(trees.look(request.root, request.options));
   if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
   if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
   if (request.kind === 'rest') return void (resting += request.resting ? 1 : -1);
+  if (request.kind === 'survey') return trees.survey(request.root, request.asked);
   if (request.kind === 'uses') return trees.uses(request.root, request.path, request.name);
-  if (request.kind === 'places') return trees.places(request.root, request.spots);
-  return trees.explain(request.root, request.hits);
+  if (request.kind === 'definesOnly') return trees.definesOnly(request.root, request.path, request.asked);
+  return trees.places(request.root, request.spots);
 }
+
+/** A look as it is handed over. */
+export type PackedLook = Omit<Look, 'hits'> & { readonly hits: PackedHits };
+
+const packed = ({ hits, ...look }: Look): PackedLook => ({ ...look, hits: packHits(hits) });
 
 /** Between questions, what was not read yet is read a little at a time, so that the next question is answered faster. */
 function learn(): void {

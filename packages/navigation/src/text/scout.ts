@@ -1,11 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import { ReveilleError } from '@reveille/protocol';
+import type { Guessed } from './all-defined.ts';
 import type { PlaceText } from './declared.ts';
-import type { Explained } from './explain.ts';
-import type { Look, LookOptions, TextHit } from './known-tree.ts';
-import type { Request } from './scout-worker.ts';
+import type { Look, LookOptions } from './known-tree.ts';
+import { unpackHits } from './pack.ts';
+import type { PackedLook, Request } from './scout-worker.ts';
 import type { PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
+import type { Survey, SurveyAsk } from './trees.ts';
 
 const PROGRAM = import.meta.url.endsWith('.ts')
   ? new URL('./scout-worker.ts', import.meta.url)
@@ -25,7 +27,8 @@ export class Scout implements AsyncDisposable {
   #closed = false;
 
   async look(root: string, options: LookOptions): Promise<Look> {
-    return (await this.#ask({ kind: 'look', root, options })) as Look;
+    const look = (await this.#ask({ kind: 'look', root, options })) as PackedLook;
+    return { ...look, hits: unpackHits(look.hits) };
   }
 
   /** The files of these names, anywhere in the tree. */
@@ -37,12 +40,16 @@ export class Scout implements AsyncDisposable {
     return (await this.#ask({ kind: 'same', root, other, endings })) as boolean;
   }
 
-  async explain(root: string, hits: readonly TextHit[]): Promise<readonly Explained[]> {
-    return (await this.#ask({ kind: 'explain', root, hits })) as Explained[];
+  async survey(root: string, asked: SurveyAsk): Promise<Survey> {
+    return (await this.#ask({ kind: 'survey', root, asked })) as Survey;
   }
 
   async uses(root: string, path: string, name: string): Promise<PlainUses | null> {
     return (await this.#ask({ kind: 'uses', root, path, name })) as PlainUses | null;
+  }
+
+  async definesOnly(root: string, path: string, asked: Guessed): Promise<boolean> {
+    return (await this.#ask({ kind: 'definesOnly', root, path, asked })) as boolean;
   }
 
   async places(

@@ -34,5 +34,17 @@ export function spotsOf(text: string, name: string): TextSpot[] {
   return spots;
 }
 
+/** The first of them. */
+export function firstSpot(text: string, name: string): TextSpot | null {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
+    if (isPart(text, at - 1) || isPart(text, at + name.length)) continue;
+    const lineStart = text.lastIndexOf('\n', at) + 1;
+    let line = 1;
+    for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) line += 1;
+    return { line, column: at - lineStart + 1, offset: at };
+  }
+  return null;
+}
+
 const isPart = (text: string, at: number): boolean =>
   at >= 0 && at < text.length && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(text[at] ?? '');

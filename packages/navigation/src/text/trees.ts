@@ -1,9 +1,29 @@
 import { Contents } from './contents.ts';
-import type { PlaceText } from './declared.ts';
-import type { Explained } from './explain.ts';
-import { KnownTree, type Look, type LookOptions, type TextHit } from './known-tree.ts';
-import type { PlainUses } from './plain-uses.ts';
+import { placeText, type PlaceText } from './declared.ts';
+import { isAllDefined, type Guessed } from './all-defined.ts';
+import { KnownTree, type Look, type LookOptions } from './known-tree.ts';
+import { leadsFrom, type Leads } from './leads.ts';
+import { plainUses, type PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
+
+/** A name in a file that is most likely not the one that defines it. */
+export interface SurveyAsk {
+  readonly path: string;
+  readonly name: string;
+  readonly since: number | null;
+  readonly projectFiles: readonly string[];
+}
+
+export interface Survey {
+  readonly look: Omit<Look, 'hits'>;
+  readonly leads: Leads | null;
+  /** What stands where it leads. */
+  readonly shown: PlaceText | null;
+  /** Null: a parser must say. */
+  readonly uses: PlainUses | null;
+  /** Where projects begin. */
+  readonly projects: readonly string[];
+}
 
 /** Trees that nobody asks about are forgotten; another look makes them anew. */
 const MOST_TREES = 64;
@@ -34,17 +54,40 @@ export class Trees implements Disposable {
     return this.#at(root).named(names, again);
   }
 
-  /** What can be said of hits by their files alone. */
-  explain(root: string, hits: readonly TextHit[]): Explained[] {
-    return this.#at(root).explain(hits);
-  }
-
+  /** Where a file uses a name, if it defines none; null: a parser must say. */
   uses(root: string, path: string, name: string): PlainUses | null {
-    return this.#at(root).uses(path, name);
+    return this.#at(root).files(({ hold }) => {
+      const held = hold(path);
+      return held && plainUses(path, held, name);
+    });
   }
 
+  /** All that is to be known of a name that a file uses, at once. */
+  survey(root: string, { path, name, since, projectFiles }: SurveyAsk): Survey {
+    const tree = this.#at(root);
+    const { hits: _, ...look } = tree.look({ needle: null, since });
+    const leads = tree.files((files) => (files.has(path) ? leadsFrom(files, path, name) : null));
+    const [shown = null] = leads?.target ? this.places(root, [leads.target]) : [];
+    const uses = this.uses(root, path, name);
+    return { look, leads, shown, uses, projects: tree.named(projectFiles, true) };
+  }
+
+  /** Whether a guess is all that a file defines of a name; false: a parser must say. */
+  definesOnly(root: string, path: string, asked: Guessed): boolean {
+    return this.#at(root).files(({ hold }) => {
+      const held = hold(path);
+      return held !== null && isAllDefined(path, held, asked);
+    });
+  }
+
+  /** The lines of places, and what is declared there. */
   places(root: string, spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
-    return this.#at(root).places(spots);
+    return this.#at(root).files(({ hold }) =>
+      spots.map((spot) => {
+        const held = hold(spot.path);
+        return held ? placeText(spot.path, held, spot) : { text: '', declared: null };
+      }),
+    );
   }
 
   /** Whether all files that a server might read are the same in both: what differs in others does not matter. */

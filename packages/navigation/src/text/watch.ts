@@ -140,7 +140,7 @@ const limit = (name: string): number => {
 const LIMITS = { events: limit('max_queued_events'), folders: limit('max_user_watches') / 4 };
 let folders = 0;
 
-function isTelling(root: string): boolean {
+export function isTelling(root: string): boolean {
   if (process.platform !== 'linux') return false;
   try {
     return TELLING.has(statfsSync(root).type);

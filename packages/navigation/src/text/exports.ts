@@ -1,0 +1,118 @@
+import { dirname, join } from 'node:path/posix';
+import type { Held } from './contents.ts';
+import { offsetsOf } from './spots.ts';
+
+/** The files of a tree, as far as they can be read. */
+export interface Files {
+  readonly has: (path: string) => boolean;
+  readonly hold: (path: string) => Held | null;
+}
+
+/** Where something is; `unclear`: the text does not tell, `absent`: not there for certain. */
+export type Found = { readonly path: string; readonly offset: number } | 'unclear' | 'absent';
+
+/** What a module exports, by the path of the module from the root, as it is written in an import. */
+export interface Exported {
+  readonly module: string;
+  readonly name: string;
+}
+
+const MOST_STEPS = 6;
+
+/**
+ * Something about what a module exports, by the text alone: files that pass it on are followed to the one in which `find` finds
+ * it. What is not plain to see is unclear.
+ */
+export function followed(
+  files: Files,
+  { module, name }: Exported,
+  find: (path: string, held: Held, name: string) => Found,
+  steps = MOST_STEPS,
+): Found {
+  const path = fileOf(module, files.has);
+  const held = path === null ? null : files.hold(path);
+  if (path === null || !held || steps === 0) return 'unclear';
+  const here = find(path, held, name);
+  if (here !== 'absent') return here;
+  const passed = passedOn(held, name);
+  if (passed === 'unclear') return 'unclear';
+  const found = passed
+    .map((next) =>
+      next.from.startsWith('.')
+        ? followed(files, { module: join(dirname(path), next.from), name: next.name }, find, steps - 1)
+        : 'unclear',
+    )
+    .filter((each) => each !== 'absent');
+  const [only] = found;
+  if (only === undefined) return 'absent';
+  return found.length === 1 ? only : 'unclear';
+}
+
+/** The file that a relative import leads to; null: none, or more than one may be meant. */
+function fileOf(module: string, has: (path: string) => boolean): string | null {
+  const stem = module.replace(/\.[cm]?jsx?$/, '');
+  if (has(`${stem}.d.ts`) || has(`${module}.d.ts`)) return null;
+  const isScript = stem !== module;
+  const endings = isScript
+    ? ['.ts', '.tsx']
+    : ['.ts', '.tsx', '.js', '.jsx', '/index.ts', '/index.tsx', '/index.js'];
+  const found = endings.map((ending) => `${stem}${ending}`).filter(has);
+  if (isScript && has(module)) found.push(module);
+  return found.length === 1 ? (found[0] ?? null) : null;
+}
+
+export const escaped = (name: string): string => name.replaceAll('$', String.raw`\$`);
+
+const LIST = /^export\s*\{([^}]*)\}(?:\s*from\s*(['"])([^'"\n]+)\2)?/gm;
+const STAR = /^export\s*\*\s*(as\s+[\w$]+\s*)?from\s*(['"])([^'"\n]+)\2/gm;
+
+/** From where a file that does not declare a name may export it. */
+function passedOn(
+  held: Held,
+  head: string,
+): readonly { readonly from: string; readonly name: string }[] | 'unclear' {
+  const named: { from: string; name: string }[] = [];
+  for (const { 1: list = '', 3: from } of held.text.matchAll(LIST))
+    for (const entry of list.split(',')) {
+      const [name = '', other = name] = entry.trim().split(/\s+as\s+/);
+      if (other !== head) continue;
+      // What is exported by name alone was imported or is declared in a way that was not seen.
+      if (from === undefined) return 'unclear';
+      named.push({ from, name });
+    }
+  if (named.length > 0) return named.length === 1 ? named : 'unclear';
+  const stars = [...held.text.matchAll(STAR)];
+  if (stars.some(([, as]) => as !== undefined && as.includes(head))) return 'unclear';
+  return stars.filter(([, as]) => as === undefined).map(({ 3: from = '' }) => ({ from, name: head }));
+}
+
+/** What declares a name at the top of a file. */
+export interface Declaration {
+  readonly kind: string;
+  /** Where its line begins, and where the name is. */
+  readonly from: number;
+  readonly offset: number;
+}
+
+/** The only declaration of a name at the top of a file, which others must see if it is `exported`. */
+export function declarationIn(
+  held: Held,
+  name: string,
+  { exported }: { readonly exported: boolean },
+): Declaration | 'unclear' | 'absent' {
+  const regions = held.regions();
+  if (!regions) return 'unclear';
+  const declared = offsetsOf(held.text, name).flatMap((offset) => {
+    const from = held.text.lastIndexOf('\n', offset - 1) + 1;
+    const match = DECLARES.exec(held.text.slice(from, offset));
+    const isWhole = match && !NAME_PART.test(held.text[offset + name.length] ?? '');
+    return isWhole && !regions.at(from) ? [{ kind: match[2] ?? '', from, offset, exporting: match[1] }] : [];
+  });
+  const [only] = declared;
+  if (!only) return 'absent';
+  return declared.length > 1 || (exported && only.exporting === undefined) ? 'unclear' : only;
+}
+
+const DECLARES =
+  /^(export\s+)?(?:default\s+|declare\s+|abstract\s+|async\s+|const\s+(?=enum))*(class|enum|namespace|module|interface|type|var|let|const|function\*?)[ \t]+$/;
+const NAME_PART = /[\w$]/;
