@@ -164,17 +164,18 @@ async function pairedRound(
   const warm: Pair[] = [];
   const again: Pair[] = [];
   const answers: Usages[] = [];
+  const askBoth = (name: Name) =>
+    pair(
+      () => ask.usages(name, PATIENT),
+      () => bare.references(name.symbol, name.file),
+    );
+  // All that is new first, and then the names again: a server that was asked twice before the next name would know more than the other.
   for (const name of NAMES) {
-    const askBoth = () =>
-      pair(
-        () => ask.usages(name, PATIENT),
-        () => bare.references(name.symbol, name.file),
-      );
-    const once = await askBoth();
+    const once = await askBoth(name);
     warm.push(once.pair);
     answers.push(once.answer);
-    again.push((await askBoth()).pair);
   }
+  await quiet();
   const goTo: Pair[] = [];
   for (const symbol of FROM.symbols) {
     const both = await pair(
@@ -183,6 +184,8 @@ async function pairedRound(
     );
     goTo.push(both.pair);
   }
+  await quiet();
+  for (const name of NAMES) again.push((await askBoth(name)).pair);
   await bare.stop();
   return { round: { cold: { ours: ours.ms, bare: started.ms }, warm, again, goTo }, answers };
 }

@@ -36,6 +36,8 @@ interface Entry {
   bytes: number;
   readonly server: Promise<Server>;
   connection: Connection | null;
+  /** Once it has answered. */
+  session: ServerSession | null;
 }
 interface Server {
   readonly connection: Connection;
@@ -106,9 +108,9 @@ export class ServerPool implements AsyncDisposable {
   }
 
   /** The server of a tree that has answered before, to be asked what does not count unless it is asked again. */
-  async warmSession(root: string, language: Language): Promise<ServerSession | null> {
+  warmSession(root: string, language: Language): ServerSession | null {
     const entry = this.#entries.get(keyOf(root, language));
-    return entry?.warm ? (await entry.server).session : null;
+    return entry?.warm ? entry.session : null;
   }
 
   /** Trees of the same repository that have a server now. */
@@ -138,6 +140,7 @@ export class ServerPool implements AsyncDisposable {
     try {
       const { session } = await entry.server;
       const answer = await options.act(session);
+      entry.session = session;
       entry.warm = true;
       this.#failures.delete(entry.key);
       return answer;
@@ -233,6 +236,7 @@ export class ServerPool implements AsyncDisposable {
       lastUsed: performance.now(),
       bytes: 0,
       connection: null,
+      session: null,
       server: this.#start(place, language, spec, (connection) => {
         entry.connection = connection;
         // It was ended before it was there.

@@ -97,9 +97,10 @@ async function resolvedFrom(
   { from, name, early }: { readonly from: string; readonly name: string; readonly early: EarlyAnswer | null },
 ): Promise<{ readonly anchors: Anchors; readonly found: readonly ServerPlace[] }> {
   const known = (await early?.of(session, from)) ?? null;
-  const [anchors] = await Promise.all([
-    anchorsIn(inquiry, from, name, known?.survey.uses),
+  const uses = known ? await known.survey.uses : undefined;
+  const [, anchors] = await Promise.all([
     known ? inquiry.tell(session, known.survey.look) : inquiry.bringUp(session),
+    anchorsIn(inquiry, from, name, uses),
     projectFilesIn(inquiry, session.language),
   ]);
   const told = session.told;

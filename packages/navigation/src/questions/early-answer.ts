@@ -1,12 +1,11 @@
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
 import type { Leads } from '../text/leads.ts';
 import type { Spot as TreeSpot } from '../text/spots.ts';
-import type { Survey } from '../text/trees.ts';
-import { inside, isNothing, type Inquiry } from './inquiry.ts';
+import { inside, isNothing, type Inquiry, type Surveyed } from './inquiry.ts';
 
 /** What was asked before the question was: where its first place leads. */
 export interface Early {
-  readonly survey: Survey;
+  readonly survey: Surveyed;
   /** Null: the server was not asked. */
   readonly answer: Promise<{ readonly spot: TreeSpot; readonly places: readonly ServerPlace[] } | null>;
 }
@@ -18,7 +17,7 @@ export interface Early {
 export class EarlyAnswer {
   readonly #inquiry: Inquiry;
   readonly #from: string;
-  readonly #asked: Promise<(Early & { readonly session: ServerSession; readonly told: number }) | null>;
+  readonly #asked: Promise<(Early & { readonly told: number }) | null>;
 
   constructor(inquiry: Inquiry, from: string, name: string) {
     this.#inquiry = inquiry;
@@ -30,20 +29,20 @@ export class EarlyAnswer {
   async of(session: ServerSession, from: string): Promise<Early | null> {
     const asked = await this.#asked;
     if (!asked) return null;
-    if (from === this.#from && asked.session === session && asked.told === session.told) return asked;
+    if (from === this.#from && asked.survey.session === session && asked.told === session.told) return asked;
     this.#inquiry.forgetEarly();
     return null;
   }
 
-  async #ask(name: string): Promise<(Early & { session: ServerSession; told: number }) | null> {
-    const found = await this.#inquiry.survey(this.#from, name);
-    if (!found) return null;
-    const { session, ...survey } = found;
+  async #ask(name: string): Promise<(Early & { readonly told: number }) | null> {
+    const survey = await this.#inquiry.survey(this.#from, name);
+    if (!survey) return null;
+    const { session, leads, look } = survey;
     const { told } = session;
-    const isAsked = survey.leads && session.settled && isNothing(survey.look.changes);
-    const answer = isAsked && survey.leads ? this.#answer(session, survey.leads) : Promise.resolve(null);
+    const isAsked = session.settled && isNothing(look.changes);
+    const answer = isAsked && leads ? this.#answer(session, leads) : Promise.resolve(null);
     answer.catch(() => undefined);
-    return { survey, answer, session, told };
+    return { survey, answer, told };
   }
 
   async #answer(

@@ -25,6 +25,12 @@ export interface Means {
   readonly warmMs: number;
 }
 
+export interface Surveyed extends Survey {
+  readonly session: ServerSession;
+  /** Where the file uses the name; null: a parser must say. */
+  readonly uses: Promise<PlainUses | null>;
+}
+
 const LARGEST = 4_000_000;
 const LONGEST_LINE = 400;
 const PATIENT_MS = 5_000;
@@ -124,21 +130,23 @@ export class Inquiry {
     return await known;
   }
 
-  /** All that the texts tell of a name in a file, in one turn, if there is a server that can be asked about it at once. */
-  async survey(path: string, name: string): Promise<(Survey & { readonly session: ServerSession }) | null> {
+  /** What a server can be asked with about a name in a file, if there is one that can be asked at once. */
+  async survey(path: string, name: string): Promise<Surveyed | null> {
     const { scout, pool } = this.#means;
     const { root } = this.place;
     const language = languageOf(path);
-    if (language?.name !== 'typescript' || !pool.isWarm(root, language)) return null;
-    const session = await pool.warmSession(root, language);
+    if (language?.name !== 'typescript') return null;
+    const session = pool.warmSession(root, language);
     if (!session || this.#looked) return null;
     this.#looked = true;
     const { projectFiles } = language;
-    const found = await scout.survey(root, { path, name, since: session.version, projectFiles });
+    const asking = scout.survey(root, { path, name, since: session.version, projectFiles });
+    // It is looked for while the server is asked.
+    const uses = scout.uses(root, path, name);
+    uses.catch(() => undefined);
+    const found = await asking;
     this.#named.set(projectFiles.join('\0'), Promise.resolve(found.projects));
-    const { leads, shown } = found;
-    if (leads?.target && shown) this.#placeTexts.set(keyOf(leads.target), Promise.resolve(shown));
-    return { ...found, session };
+    return { ...found, uses, session };
   }
 
   /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */

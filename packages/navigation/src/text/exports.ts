@@ -103,6 +103,7 @@ export function declarationIn(
   const regions = held.regions();
   if (!regions) return 'unclear';
   const declared = offsetsOf(held.text, name).flatMap((offset) => {
+    if (held.text[offset - 1] !== ' ' && held.text[offset - 1] !== '\t') return [];
     const from = held.text.lastIndexOf('\n', offset - 1) + 1;
     const match = DECLARES.exec(held.text.slice(from, offset));
     const isWhole = match && !NAME_PART.test(held.text[offset + name.length] ?? '');

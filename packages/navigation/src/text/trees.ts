@@ -17,10 +17,6 @@ export interface SurveyAsk {
 export interface Survey {
   readonly look: Omit<Look, 'hits'>;
   readonly leads: Leads | null;
-  /** What stands where it leads. */
-  readonly shown: PlaceText | null;
-  /** Null: a parser must say. */
-  readonly uses: PlainUses | null;
   /** Where projects begin. */
   readonly projects: readonly string[];
 }
@@ -62,14 +58,12 @@ export class Trees implements Disposable {
     });
   }
 
-  /** All that is to be known of a name that a file uses, at once. */
+  /** What a server can be asked with about a name that a file uses, at once. */
   survey(root: string, { path, name, since, projectFiles }: SurveyAsk): Survey {
     const tree = this.#at(root);
     const { hits: _, ...look } = tree.look({ needle: null, since });
     const leads = tree.files((files) => (files.has(path) ? leadsFrom(files, path, name) : null));
-    const [shown = null] = leads?.target ? this.places(root, [leads.target]) : [];
-    const uses = this.uses(root, path, name);
-    return { look, leads, shown, uses, projects: tree.named(projectFiles, true) };
+    return { look, leads, projects: tree.named(projectFiles, true) };
   }
 
   /** Whether a guess is all that a file defines of a name; false: a parser must say. */
