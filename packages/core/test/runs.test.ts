@@ -167,7 +167,7 @@ describe('a host that may have lost its leases', () => {
   test('[WAK4.1] claims what was offered meanwhile as soon as it has renewed them', async () => {
     await using world = await start();
     const { dispatch } = world.engine.context;
-    const { renew } = dispatch;
+    const renew = dispatch.renew.bind(dispatch);
     const hanging: (() => void)[] = [];
     Object.assign(dispatch, {
       renew: (request: Parameters<typeof renew>[0]) =>
@@ -201,7 +201,7 @@ describe('a host that may have lost its leases', () => {
       sync: () => (hangs ? new Promise<void>(failing) : Promise.resolve()),
     });
     const { dispatch } = world.engine.context;
-    const { claim } = dispatch;
+    const claim = dispatch.claim.bind(dispatch);
     Object.assign(dispatch, {
       claim: async (request: Parameters<typeof claim>[0]) => {
         const claims = await claim(request);
