@@ -1,8 +1,14 @@
 import { pathToFileURL } from 'node:url';
+import {
+  ErrorCodes,
+  StreamMessageReader,
+  createMessageConnection,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
 import type { z } from 'zod';
-import { startProcess, type ServerProcess } from './process.ts';
 import type { Launched } from '../place.ts';
-import { Rpc } from './rpc.ts';
+import { startProcess, type ServerProcess } from './process.ts';
+import { PromptWriter } from './prompt-writer.ts';
 import { Asked, Initialized, Progress } from './shapes.ts';
 
 /** Why a server cannot be used any more. It is replaced; the question it had is answered from text. */
@@ -42,10 +48,18 @@ const CAPABILITIES = {
   window: { workDoneProgress: true },
 };
 
+/** It could not be sent: the other end is closed. */
+const isUnwritten = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  [ErrorCodes.MessageWriteError, 'EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].some(
+    (code) => code === error.code,
+  );
+
 /** One server that is spoken with. Whatever goes wrong with it breaks it for good, once. */
 export class Connection {
   readonly #process: ServerProcess;
-  readonly #rpc: Rpc;
+  readonly #rpc: MessageConnection;
   #hangMs: number;
   readonly #broken = Promise.withResolvers<never>();
   #why: string | null = null;
@@ -79,13 +93,18 @@ export class Connection {
     this.#hangMs = startMs;
     // Everybody who waits is told; nobody need be waiting.
     this.#broken.promise.catch(() => undefined);
-    this.#rpc = new Rpc(process.stdout, process.stdin, {
-      request: (method, params) => this.#serve(method, params, { root, settings }),
-      notification: (method, params) => this.#note(method, params),
-      garbled: (why) => this.#break(`it does not speak the protocol: ${why}`),
-      unheard: () => this.#unheard(),
+    this.#rpc = createMessageConnection(
+      new StreamMessageReader(process.stdout),
+      new PromptWriter(process.stdin),
+    );
+    this.#rpc.onError(([error]) => {
+      if (isUnwritten(error)) return this.#unheard();
+      this.#break(`it does not speak the protocol: ${error.message}`);
     });
+    this.#rpc.onClose(() => void process.ended.then((how) => this.#break(how)));
     void process.ended.then((how) => this.#break(how));
+    this.#serve(root, settings);
+    this.#rpc.listen();
   }
 
   /** Null: it can be asked. */
@@ -109,7 +128,14 @@ export class Connection {
       this.#hangMs,
     );
     try {
-      const answer: unknown = await Promise.race([this.#rpc.request(method, params), this.#broken.promise]);
+      const answer: unknown = await Promise.race([
+        this.#rpc.sendRequest(method, params).catch((error: unknown) => {
+          if (!isUnwritten(error)) throw error;
+          this.#unheard();
+          return this.#broken.promise;
+        }),
+        this.#broken.promise,
+      ]);
       const parsed = shape.safeParse(answer ?? null);
       if (parsed.success) return parsed.data;
       this.#break(`its answer to ${method} makes no sense`);
@@ -121,7 +147,7 @@ export class Connection {
 
   tell(method: string, params: object): void {
     if (this.#why !== null) return;
-    this.#rpc.notify(method, params);
+    this.#rpc.sendNotification(method, params).catch(() => this.#unheard());
   }
 
   /** Ends it at once: a server of a tree that is only read has nothing to save. */
@@ -143,28 +169,27 @@ export class Connection {
     if (this.#why !== null) return;
     this.#why = why;
     this.#broken.reject(new ServerBroken(why));
-    this.#rpc[Symbol.dispose]();
+    this.#rpc.dispose();
     this.#process.kill();
   }
 
   /** What servers ask of an editor. Nothing is applied, shown or run. */
-  #serve(
-    method: string,
-    params: unknown,
-    { root, settings }: Pick<ConnectOptions, 'root' | 'settings'>,
-  ): unknown {
-    if (method === 'workspace/configuration')
-      return (Asked.safeParse(params).data?.items ?? []).map(({ section }) =>
+  #serve(root: string, settings: Readonly<Record<string, unknown>>): void {
+    const rpc = this.#rpc;
+    rpc.onRequest('workspace/configuration', (params: unknown) =>
+      (Asked.safeParse(params).data?.items ?? []).map(({ section }) =>
         typeof section === 'string' ? (settings[section] ?? null) : settings,
-      );
-    if (method === 'workspace/workspaceFolders') return [{ uri: pathToFileURL(root).href, name: 'root' }];
-    return method === 'workspace/applyEdit' ? { applied: false } : null;
-  }
-
-  #note(method: string, params: unknown): void {
-    if (method !== '$/progress') return;
-    const kind = Progress.safeParse(params).data?.value?.kind;
-    if (kind === 'begin') this.#progress += 1;
-    if (kind === 'end') this.#progress = Math.max(0, this.#progress - 1);
+      ),
+    );
+    rpc.onRequest('workspace/workspaceFolders', () => [{ uri: pathToFileURL(root).href, name: 'root' }]);
+    rpc.onRequest('workspace/applyEdit', () => ({ applied: false }));
+    rpc.onRequest(() => null);
+    rpc.onNotification('$/progress', (params: unknown) => {
+      const kind = Progress.safeParse(params).data?.value?.kind;
+      if (kind === 'begin') this.#progress += 1;
+      if (kind === 'end') this.#progress = Math.max(0, this.#progress - 1);
+    });
+    rpc.onUnhandledProgress(() => undefined);
+    rpc.onNotification(() => undefined);
   }
 }
