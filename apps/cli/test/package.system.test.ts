@@ -48,7 +48,7 @@ describe('the package', () => {
       expect(JSON.parse(read(`dist/schemas/${name}.schema.json`))).toHaveProperty('$schema');
     expect(read('plugins/claude-code/.claude-plugin/plugin.json')).toContain('"reveille"');
     const others = read('dist/THIRD-PARTY.md');
-    for (const name of ['zod', 'hono', 'yaml', 'pg', '@modelcontextprotocol/server'])
+    for (const name of ['zod', 'hono', 'yaml', '@modelcontextprotocol/server'])
       expect(others).toMatch(new RegExp(`^## ${name} \\d+\\.\\d+\\.\\d+$`, 'm'));
     // The sources, the tests and what belongs to the clone alone stay there.
     expect(readdirSync(installed.root).toSorted()).toEqual(
