@@ -39,8 +39,8 @@ export class Workload {
       if (idle) left--;
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
-    // The last call of the chat shows that it has what the one before it was answered with.
-    if (!this.#over) await this.#patiently(() => chat.calls.checkUpdates());
+    while (!this.#over && !(await this.#patiently(() => this.#isAllRead(chat.calls))))
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     this.#over = true;
     for (const detach of this.#attached.values()) await detach();
     await Promise.all(this.#receiving);
@@ -93,6 +93,19 @@ export class Workload {
     waiting.catch((error: unknown) => {
       if (!this.#over) throw error;
     });
+  }
+
+  /**
+   * A call of the chat shows that it has what the one before it was answered with, so the last is answered with nothing. What a
+   * receiver got while the disk was full is recorded later.
+   */
+  async #isAllRead(chat: Orchestrator): Promise<boolean> {
+    if ((await chat.checkUpdates()).length > 0) return false;
+    for (const session of this.#attached.keys()) {
+      const asked = { list: 'byState', equal: [session, 'delivered'] };
+      if ((await this.#engine.context.store.find('message', asked)).length > 0) return false;
+    }
+    return true;
   }
 
   async #openChat(): Promise<{ session: SessionId; calls: Orchestrator }> {
