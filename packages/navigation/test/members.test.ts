@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isAllDefined } from '../src/text/all-defined.ts';
 import { heldText } from '../src/text/contents.ts';
 import { explainHits } from '../src/text/explain.ts';
 import { leadsFrom } from '../src/text/leads.ts';
@@ -17,6 +18,7 @@ function target(files: Readonly<Record<string, string>>, path = 'src/use.ts'): s
   return explainHits(path, held, spotsOf(held.text, 'x'), new Members('x', all)).at(-1)?.target;
 }
 
+const GUESS = { name: 'x', guess: [{ line: 1, column: 7 }] };
 const USE = "import { A } from './a.js';\nA.x();";
 
 test('[NAV2.10] a member of a class is known by its only declaration', () => {
@@ -37,6 +39,19 @@ test('[NAV2.10] a member of a class is known by its only declaration', () => {
     'export class A {\n  // static x() {}\n}',
   ];
   for (const text of unclear) expect(of(text), text).toBeUndefined();
+});
+
+test('[NAV2.10] a file of many lines that begin something and never end it keeps nobody waiting', () => {
+  const of = (text: string) => target({ 'src/use.ts': USE, 'src/a.ts': text });
+  expect(of('export {\n'.repeat(60_000))).toBeUndefined();
+  expect(of(`export class A {\n  static x() {}\n}\n${'abstract\n'.repeat(60_000)}`)).toBe('src/a.ts:2:10');
+  const own = `${'abstract\n'.repeat(60_000)}class A {\n  static x() {}\n}`;
+  expect(target({ 'src/use.ts': own })).toBe('src/use.ts:60002:10');
+  const many = `class A {\n${'  static x() {}\n'.repeat(20_000)}}`;
+  expect(target({ 'src/use.ts': many })).toBe('src/use.ts:20001:10');
+  expect(isAllDefined('a.ts', heldText(`class x {}\n${'x;\n'.repeat(100_000)}`), GUESS)).toBe(false);
+  expect(isAllDefined('a.ts', heldText(`class x {}\n${'x;\n'.repeat(9)}`), GUESS)).toBe(true);
+  expect(of(`export var A;\n(function (A) {${'\n'.repeat(200_000)}`)).toBeUndefined();
 });
 
 test('[NAV2.10] a member of an enumeration is known, also of a compiled one', () => {

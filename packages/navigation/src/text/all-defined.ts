@@ -9,6 +9,9 @@ export interface Guessed {
   readonly guess: readonly Spot[];
 }
 
+/** Uses that only the text before them tells, from the beginning of the file on: more are left to the parser. */
+const MOST_AROUND = 20;
+
 /**
  * Whether a guess is all that a file defines of a name, seen without parsing: it is code, and every other place of the name
  * is a comment, a string, or a use for certain. False: a parser must say.
@@ -19,12 +22,14 @@ export function isAllDefined(path: string, held: Held, { name, guess }: Guessed)
   const spots = spotsOf(held.text, name);
   const roles = explainHits(path, held, spots).map(({ role }) => role);
   const regions = held.regions();
+  let around = 0;
   return spots.every((spot, i) => {
     const role = roles[i] ?? null;
     if (isGuess.has(`${spot.line}:${spot.column}`)) return role === 'code';
     if (role === 'comment' || role === 'string') return true;
     const row = held.lines().row(spot.line - 1);
-    return isUse(row, spot.column, name) || (regions !== null && isUseAround({ held, regions }, spot, name));
+    if (isUse(row, spot.column, name)) return true;
+    return regions !== null && ++around <= MOST_AROUND && isUseAround({ held, regions }, spot, name);
   });
 }
 

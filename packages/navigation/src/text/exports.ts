@@ -63,7 +63,7 @@ function fileOf(module: string, has: (path: string) => boolean): string | null {
 
 export const escaped = (name: string): string => name.replaceAll('$', String.raw`\$`);
 
-const LIST = /^export\s*\{([^}]*)\}(?:\s*from\s*(['"])([^'"\n]+)\2)?/gm;
+const LIST = /^export\s*\{([^{}]*)\}(?:\s*from\s*(['"])([^'"\n]+)\2)?/gm;
 const STAR = /^export\s*\*\s*(as\s+[\w$]+\s*)?from\s*(['"])([^'"\n]+)\2/gm;
 
 /** From where a file that does not declare a name may export it. */

@@ -11,6 +11,8 @@ export class Members {
   readonly #name: string;
   readonly #files: Files;
   readonly #known = new Map<string, string | null>();
+  /** Where the classes of a file begin. */
+  readonly #classes = new Map<string, readonly number[]>();
   readonly #isName: boolean;
 
   constructor(name: string, files: Files) {
@@ -37,8 +39,9 @@ export class Members {
   /** A static member of a class at the top of its file is declared where it stands. */
   declaredAt(path: string, held: Held, offset: number): string | null {
     if (!this.#isName || !isStaticAt(held, this.#name, offset)) return null;
-    const classes = [...held.text.matchAll(CLASS)].filter(({ index }) => index < offset);
-    const from = classes.at(-1)?.index;
+    const classes = this.#classes.get(path) ?? [...held.text.matchAll(CLASS)].map(({ index }) => index);
+    this.#classes.set(path, classes);
+    const from = classes.findLast((index) => index < offset);
     const isMember = from !== undefined && held.depths()?.isDirectlyIn(from, offset);
     return isMember ? this.#placeOf({ path, offset }) : null;
   }
@@ -80,7 +83,8 @@ type Way = (
   asked: { readonly head: string; readonly name: string; readonly from: number },
 ) => number[];
 
-const CLASS = /^(?:export\s+)?(?:default\s+|declare\s+|abstract\s+)*class\s/gm;
+// Blanks, not line ends: what begins on every line would otherwise be followed to the end of the file from each.
+const CLASS = /^(?:export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+)*class\s/gm;
 
 const staticOf = (name: string): RegExp =>
   new RegExp(
@@ -119,7 +123,7 @@ const inEnum: Way = (held, { name, from }) => {
 const inCompiledEnum: Way = (held, { head, name }) => {
   const own = escaped(head);
   if (!held.text.includes(`(function (${head}) {`)) return [];
-  const written = new RegExp(`^\\s+${own}\\[(?:${own}\\[)?"${escaped(name)}"\\]\\s*=(?!=)`, 'gm');
+  const written = new RegExp(`^[ \\t]+${own}\\[(?:${own}\\[)?"${escaped(name)}"\\]\\s*=(?!=)`, 'gm');
   return [...held.text.matchAll(written)].map(({ index, 0: match }) => index + match.lastIndexOf(name));
 };
 
