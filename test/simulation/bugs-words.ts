@@ -26,9 +26,9 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     name: 'hand-over-before-commit',
     invariant: 'durable',
     file: core('receiver.ts'),
-    find: `    return take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
+    find: `    return take(tx, queued, { by: 'receiver', id, run: null, epoch: 0 });
 `,
-    replace: `    const taken = take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
+    replace: `    const taken = take(tx, queued, { by: 'receiver', id, run: null, epoch: 0 });
     if (taken.length > 0) await this.#hand(taken);
     return taken;
 `,

@@ -126,8 +126,11 @@ export function take(tx: Tx, messages: readonly Message[], taken: Omit<Taken, 'a
     taken: { ...taken, at: tx.now },
   }));
   for (const message of given) tx.put('message', message);
-  return given.toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || a.number - b.number);
+  return inOrder(given);
 }
+
+export const inOrder = (messages: readonly Message[]): Message[] =>
+  messages.toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || a.number - b.number);
 
 /** A sign of life after the hand-over, or a turn that ended well: the agent has them. */
 export function markRead(tx: Tx, messages: readonly Message[]): void {

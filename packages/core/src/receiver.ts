@@ -2,7 +2,7 @@ import { isStoreError, type Delivery, type Message, type Receiver, type SessionI
 import { deliveries } from './briefing.ts';
 import { newId, type Context } from './context.ts';
 import { decide } from './decide.ts';
-import { giveBack, markRead, queuedMessages, take } from './mailbox.ts';
+import { giveBack, inOrder, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Along, Taker } from './mailroom.ts';
 import type { Seen } from './ports/executor.ts';
 import type { Tx } from './tx.ts';
@@ -16,10 +16,13 @@ export class AttachedReceiver implements Taker {
   readonly #session: SessionId;
   readonly #receive: Receiver;
   #connected = true;
-  /** How much is being taken or handed over just now; what comes meanwhile is for the next look. */
-  #busy = 0;
-  /** One hand-over after another, in the order of the commits. */
-  #last: Promise<void> = Promise.resolve();
+  /** Its mail has been taken up to this number; null: a look at the mailbox has to say what there is. */
+  #upTo: number | null = null;
+  #looking = false;
+  /** Taken for good, to be handed over together. */
+  #waiting: Message[] = [];
+  #giving: Promise<void> | null = null;
+  #handing = false;
 
   constructor(context: Context, session: SessionId, receive: Receiver) {
     this.#context = context;
@@ -31,37 +34,66 @@ export class AttachedReceiver implements Taker {
     this.#connected = false;
   }
 
+  /** Not while it is given something: what comes meanwhile is not said to be delivered before it can be. */
   async takeAlong(tx: Tx): Promise<Along | null> {
-    if (!this.#connected || this.#busy > 0) return null;
-    const messages = await this.#take(tx);
+    if (!this.#connected || this.#handing) return null;
+    const brought = this.#brought(tx);
+    if (!brought && (this.#looking || this.#giving)) return null;
+    const messages = await this.#take(tx, brought);
     if (messages.length === 0) return null;
-    this.#busy++;
-    const done = (): void => void this.#busy--;
-    return { committed: () => void this.#give(messages).finally(done), lost: done };
+    return { committed: () => void this.#give(messages), lost: () => this.#forget() };
   }
 
   async look(): Promise<void> {
     if (!this.#connected) return;
-    this.#busy++;
+    this.#looking = true;
     try {
-      const messages = await decide(this.#context, (tx) => this.#take(tx));
+      const messages = await decide(this.#context, (tx) => this.#take(tx, null));
       if (messages.length > 0) await this.#give(messages);
+    } catch (error) {
+      this.#forget();
+      throw error;
     } finally {
-      this.#busy--;
+      this.#looking = false;
     }
   }
 
-  async #take(tx: Tx): Promise<Message[]> {
-    const id = newId(this.#context, 'call');
-    return take(tx, await queuedMessages(tx, this.#session), { by: 'receiver', id, run: null, epoch: 0 });
+  /** What this very decision puts into the mailbox, if nothing else waits there: a thousand ends need no look at all. */
+  #brought(tx: Tx): Message[] | null {
+    const upTo = this.#upTo;
+    const mail = tx.known('session', this.#session)?.mail;
+    if (upTo === null || mail === undefined) return null;
+    const letters = [...tx.lettersTo(this.#session)];
+    const isNew = letters.every(({ number, state }) => number > upTo && state === 'queued');
+    return isNew && letters.length === mail - upTo ? letters : null;
   }
 
+  async #take(tx: Tx, brought: Message[] | null): Promise<Message[]> {
+    const id = newId(this.#context, 'call');
+    const queued = brought ?? (await queuedMessages(tx, this.#session));
+    this.#upTo = tx.known('session', this.#session)?.mail ?? null;
+    return take(tx, queued, { by: 'receiver', id, run: null, epoch: 0 });
+  }
+
+  #forget(): void {
+    this.#upTo = null;
+  }
+
+  /** All that one commit brought goes together: those who wait for it hear of it one after another, in the same moment. */
   #give(messages: readonly Message[]): Promise<void> {
-    const give = async (): Promise<void> => {
+    this.#waiting.push(...messages);
+    return (this.#giving ??= Promise.resolve().then(() => this.#giveAll()));
+  }
+
+  async #giveAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const messages = inOrder(this.#waiting);
+      this.#waiting = [];
       // One that has gone meanwhile has not seen them.
-      await this.#record(messages, this.#connected ? await this.#hand(messages) : 'no');
-    };
-    return (this.#last = this.#last.then(give));
+      const seen = this.#connected ? await this.#hand(messages) : 'no';
+      await this.#record(messages, seen);
+    }
+    this.#giving = null;
   }
 
   /** What became of them is recorded however often it takes: nobody else knows that they were handed over. */
@@ -83,11 +115,21 @@ export class AttachedReceiver implements Taker {
   }
 
   async #hand(messages: readonly Message[]): Promise<Seen> {
+    this.#handing = true;
+    try {
+      return await this.#handNow(messages);
+    } finally {
+      this.#handing = false;
+    }
+  }
+
+  async #handNow(messages: readonly Message[]): Promise<Seen> {
     let rendered: Delivery[];
     try {
       rendered = await deliveries(this.#context.store, messages);
     } catch {
-      // The store cannot be read now; the receiver has done nothing wrong.
+      // The store cannot be read now; the receiver has done nothing wrong. What goes back is looked for again.
+      this.#forget();
       return 'no';
     }
     try {
