@@ -28,7 +28,7 @@ export interface World extends AsyncDisposable {
 
 /** No limit but the machine: the numbers are about the engine, not about its settings. */
 const UNLIMITED: Partial<Settings> = {
-  concurrency: 64,
+  concurrency: 1_000,
   children: { total: 1e9, open: 1e9, perMinute: 1e9 },
 };
 

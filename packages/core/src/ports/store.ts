@@ -36,6 +36,7 @@ type ColumnValue = string | number | null;
 interface TableIndex<T extends TableName> {
   readonly columns: Readonly<Record<string, (doc: Tables[T]) => ColumnValue>>;
   readonly lists: Readonly<Record<string, { readonly equal: readonly string[]; readonly order: string }>>;
+  /** Columns whose values no two rows share. They are made of what is `fixed` alone. */
   readonly unique?: readonly string[];
   /** What rarely or never changes once the row is there; a store may keep it apart and not write it again. */
   readonly fixed?: readonly (keyof Tables[T])[];

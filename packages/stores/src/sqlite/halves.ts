@@ -1,4 +1,5 @@
 import type { Doc, Shape } from '../columns.ts';
+import { byHand, fieldsRead } from './accessors.ts';
 
 /** The names of the fields of a table's two halves, in the order in which the file has their values. */
 export interface Fields {
@@ -13,26 +14,30 @@ export interface Fields {
  */
 export class Halves {
   readonly #fields: Fields;
-  readonly #fixed: readonly string[];
+  /** By identity: whoever makes the next version of a row copies what it leaves alone. */
+  readonly sameFixed: (a: Doc, b: Doc) => boolean;
+  readonly #live: (doc: Doc) => readonly unknown[];
 
-  constructor(shape: Shape, fields: Fields) {
-    this.#fixed = shape.fixed;
+  constructor({ table, fixed }: Shape, fields: Fields) {
     this.#fields = fields;
+    const quick = byHand(table);
+    const isFixed =
+      quick &&
+      sameValues(
+        fieldsRead((doc) => quick.sameFixed(doc, {} as Doc)),
+        fixed,
+      );
+    this.sameFixed = isFixed ? quick.sameFixed : (a, b) => sameValues(valuesOf(a, fixed), valuesOf(b, fixed));
+    const isLive = quick && sameValues(fieldsRead(quick.live), fields.live);
+    this.#live = isLive ? quick.live : (doc) => valuesOf(doc, fields.live);
   }
 
   fixedText(doc: Doc): string {
-    return textOf(doc, this.#fields.fixed);
+    return textOf(valuesOf(doc, this.#fields.fixed));
   }
 
   liveText(doc: Doc): string {
-    return textOf(doc, this.#fields.live);
-  }
-
-  /** By identity: whoever makes the next version of a row copies what it leaves alone. */
-  sameFixed(a: Doc, b: Doc): boolean {
-    const left = a as unknown as Record<string, unknown>;
-    const right = b as unknown as Record<string, unknown>;
-    return this.#fixed.every((name) => left[name] === right[name]);
+    return textOf(this.#live(doc));
   }
 
   join(fixed: string, live: string): Doc {
@@ -47,18 +52,18 @@ export class Halves {
 const BITS = Array.from({ length: 53 }, (_, at) => 2 ** at);
 
 /** Where a value is missing the array has null, and in front of it stands a number with the bits of these places. */
-function textOf(doc: Doc, names: readonly string[]): string {
-  const fields = doc as unknown as Record<string, unknown>;
-  const values: unknown[] = [];
+function textOf(values: readonly unknown[]): string {
   let missing = 0;
-  for (let at = 0; at < names.length; at++) {
-    const value = fields[names[at] as string];
-    if (value === undefined) missing += BITS[at] as number;
-    values.push(value);
-  }
+  for (let at = 0; at < values.length; at++) if (values[at] === undefined) missing += BITS[at] as number;
   const text = JSON.stringify(values);
   return missing === 0 ? text : `${missing}${text}`;
 }
+
+const valuesOf = (doc: Doc, names: readonly string[]): unknown[] =>
+  names.map((name) => (doc as unknown as Record<string, unknown>)[name]);
+
+const sameValues = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((value, at) => value === b[at]);
 
 function fill(doc: Record<string, unknown>, names: readonly string[], text: string): void {
   // Rows in which something was missing were once written with the names of their fields.

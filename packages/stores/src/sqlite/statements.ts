@@ -69,6 +69,10 @@ export class Statements {
     return this.#halves.liveText(doc);
   }
 
+  sameFixed(a: Doc, b: Doc): boolean {
+    return this.#halves.sameFixed(a, b);
+  }
+
   /** Which row has this value in the unique column at this position. */
   owner(unique: number, value: ColumnValue): string | undefined {
     const found = this.#owners[unique]?.get(value) as unknown as [string] | undefined;
@@ -112,12 +116,14 @@ export class Statements {
   /** Which columns differ, as a bit mask; their new values are added to `changed`. */
   #differences(before: Doc, after: Doc, changed: ColumnValue[]): number {
     let mask = 0;
-    if (!this.#halves.sameFixed(before, after)) {
+    const same = this.#halves.sameFixed(before, after);
+    if (!same) {
       mask |= DOC;
       changed.push(this.#halves.fixedText(after));
     }
-    const { read } = this.#shape;
+    const { read, unique } = this.#shape;
     for (let at = 0; at < read.length; at++) {
+      if (same && unique.includes(at)) continue;
       const value = read[at]?.(after) ?? null;
       if (value === (read[at]?.(before) ?? null)) continue;
       mask |= 1 << at;

@@ -83,7 +83,7 @@ export class SqliteTable {
     const known = this.#cache.get(id) ?? this.#load(id);
     if ((known?.row?.version ?? 0) !== expect) return undefined;
     const entry = known ?? this.#insert(id);
-    if (this.#shape.unique.length > 0 && this.#clashes(entry, doc)) return undefined;
+    if (this.#mayMove(entry.row, doc) && this.#clashes(entry, doc)) return undefined;
     const text = EAGER.has(this.#shape.table) ? this.#statements.liveText(doc) : '';
     const before = { entry, row: entry.row, text: entry.text };
     this.#change(entry, { version: expect + 1, doc }, text);
@@ -168,13 +168,20 @@ export class SqliteTable {
   }
 
   #change(entry: Entry, row: Row<TableName> | undefined, text: string): void {
-    const { unique } = this.#shape;
-    for (let at = 0; at < unique.length; at++) this.#movePending(at, unique[at] as number, entry, row);
+    if (this.#mayMove(entry.row, row?.doc)) {
+      for (const [at, column] of this.#shape.unique.entries()) this.#movePending(at, column, entry, row);
+    }
     entry.row = row;
     entry.text = text;
     if (entry.dirty) return;
     entry.dirty = true;
     this.#dirty.push(entry);
+  }
+
+  /** Whether unique values may differ: they are made of what is fixed. */
+  #mayMove(from: Row<TableName> | undefined, to: Doc | undefined): boolean {
+    if (this.#shape.unique.length === 0) return false;
+    return !from || !to || !this.#statements.sameFixed(from.doc, to);
   }
 
   #movePending(at: number, column: number, entry: Entry, row: Row<TableName> | undefined): void {
