@@ -21,8 +21,11 @@ export class AttachedReceiver implements Taker {
   #looking = false;
   /** Taken for good, to be handed over together. */
   #waiting: Message[] = [];
-  #giving: Promise<void> | null = null;
+  #giving = false;
+  /** It is being given something. What comes meanwhile is not taken: it would be said to be delivered before it can be. */
   #handing = false;
+  /** Whether it was to look meanwhile. */
+  #missed = false;
 
   constructor(context: Context, session: SessionId, receive: Receiver) {
     this.#context = context;
@@ -34,22 +37,21 @@ export class AttachedReceiver implements Taker {
     this.#connected = false;
   }
 
-  /** Not while it is given something: what comes meanwhile is not said to be delivered before it can be. */
   async takeAlong(tx: Tx): Promise<Along | null> {
     if (!this.#connected || this.#handing) return null;
     const brought = this.#brought(tx);
     if (!brought && (this.#looking || this.#giving)) return null;
     const messages = await this.#take(tx, brought);
     if (messages.length === 0) return null;
-    return { committed: () => void this.#give(messages), lost: () => this.#forget() };
+    return { committed: () => this.#give(messages), lost: () => this.#forget() };
   }
 
   async look(): Promise<void> {
-    if (!this.#connected) return;
+    this.#missed = this.#giving;
+    if (!this.#connected || this.#giving) return;
     this.#looking = true;
     try {
-      const messages = await decide(this.#context, (tx) => this.#take(tx, null));
-      if (messages.length > 0) await this.#give(messages);
+      this.#give(await decide(this.#context, (tx) => this.#take(tx, null)));
     } catch (error) {
       this.#forget();
       throw error;
@@ -80,9 +82,11 @@ export class AttachedReceiver implements Taker {
   }
 
   /** All that one commit brought goes together: those who wait for it hear of it one after another, in the same moment. */
-  #give(messages: readonly Message[]): Promise<void> {
+  #give(messages: readonly Message[]): void {
     this.#waiting.push(...messages);
-    return (this.#giving ??= Promise.resolve().then(() => this.#giveAll()));
+    if (this.#giving) return;
+    this.#giving = true;
+    void Promise.resolve().then(() => this.#giveAll());
   }
 
   async #giveAll(): Promise<void> {
@@ -93,7 +97,8 @@ export class AttachedReceiver implements Taker {
       const seen = this.#connected ? await this.#hand(messages) : 'no';
       await this.#record(messages, seen);
     }
-    this.#giving = null;
+    this.#giving = false;
+    if (this.#missed) this.#context.wake([this.#session]);
   }
 
   /** What became of them is recorded however often it takes: nobody else knows that they were handed over. */

@@ -84,6 +84,59 @@ describe('who is woken when', () => {
     ]);
   });
 
+  test('[WAK1] all that one commit brings is taken in the changes that bring it, and given together in order', async () => {
+    const disk = { answer: Promise.resolve() };
+    await using world = await start({ sync: () => disk.answer });
+    const chat = await world.chat();
+    await chat.attach();
+    for (const name of ['one', 'two', 'three']) await chat.spawns(name);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disk.answer = promise;
+    const reports = ['one', 'two', 'three'].map((output) =>
+      world.worker(output).orch.reportCompletion({ status: 'success', output }),
+    );
+    await quiet();
+    expect(await world.store.find('message', takenBy(chat.id))).toHaveLength(3);
+    expect(chat.given).toEqual([]);
+    resolve();
+    await Promise.all(reports);
+    await quiet();
+    expect(chat.given.map((wake) => wake.map(({ end }) => end?.output))).toEqual([['one', 'two', 'three']]);
+    const rows = await Promise.all((await chat.mail('end')).map(({ id }) => world.store.get('message', id)));
+    expect(rows.map((row) => [row?.doc.state, row?.version])).toEqual([
+      ['read', 2],
+      ['read', 2],
+      ['read', 2],
+    ]);
+  });
+
+  test('[MBX3] what comes while it is given something is not said to be delivered before it can be', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    await chat.attach(() => new Promise(() => undefined));
+    for (const name of ['one', 'two', 'three']) await chat.spawns(name);
+    for (const name of ['one', 'two', 'three']) await world.worker(name).reports(name);
+    expect(chat.given.flat().map(({ end }) => end?.output)).toEqual(['one']);
+    const states = (await chat.mail('end')).map(({ state }) => state);
+    expect(states).toEqual(['delivered', 'queued', 'queued']);
+  });
+
+  test('[MBX3] an end does not overtake mail that waits already', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    let arrive = (): void => undefined;
+    await chat.attach(() => new Promise((resolve) => (arrive = resolve)));
+    for (const name of ['one', 'two']) await chat.spawns(name);
+    await world.worker('one').reports('one');
+    await world.person.sendMessage({ to: chat.id, message: 'before the second end' });
+    await world.worker('two').reports('two');
+    arrive();
+    await quiet();
+    const numbers = chat.given.flat().map(({ message }) => message.number);
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    expect(chat.given.flat()).toHaveLength(3);
+  });
+
   test('[MBX3] what it took so is in its hands only when that is on disk, and not at all if it left before', async () => {
     const disk = { answer: Promise.resolve() };
     await using world = await start({ sync: () => disk.answer });
