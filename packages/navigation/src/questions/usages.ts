@@ -169,6 +169,8 @@ async function explained(
     found: first.places,
     askAll: () => placesOf(session, ask.file, spots),
   });
+  const [target] = inside(first.declared);
+  if (target) session.defined(ask.symbol, target);
   const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
   const defined = new Set([
     ...inside(first.declared).map(keyOf),

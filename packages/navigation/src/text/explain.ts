@@ -3,6 +3,7 @@ import { languageOf } from '../languages.ts';
 import type { Held } from './contents.ts';
 import { isAtTop } from './declared.ts';
 import type { Members } from './members.ts';
+import { isNamePart } from './words.ts';
 
 /** What can be said of a text hit by its file alone. */
 export interface Explained {
@@ -91,7 +92,7 @@ function meaningOf(held: Held, head: string): Meaning {
   const { text } = held;
   let bound: Meaning = 'free';
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + head.length)) {
-    if (isPart(text[at - 1]) || isPart(text[at + head.length])) continue;
+    if (isNamePart(text, at - 1) || isNamePart(text, at + head.length)) continue;
     // In a comment or a string nothing is bound.
     if (isBound(text, at, head) || held.regions()?.at(at)) continue;
     const meaning: Meaning | null = bound === 'free' ? (importAt(text, at, head) ?? ownAt(held, at)) : null;
@@ -136,6 +137,3 @@ export function importAt(
   if (/^[\w$]+\s+as\s/.test(text.slice(at, at + head.length + 40))) return null;
   return { from, name: before.includes('{') ? head : 'default' };
 }
-
-const isPart = (character: string | undefined): boolean =>
-  character !== undefined && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(character);
