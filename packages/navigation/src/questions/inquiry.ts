@@ -361,7 +361,7 @@ export const hitsOf = (hits: readonly TextHit[], language: Language): TextHit[] 
   hits.filter(({ path }) => languageOf(path) === language);
 
 export const inside = (places: readonly ServerPlace[]): (ServerPlace & { readonly path: string })[] =>
-  places.flatMap((place) => (place.path === null ? [] : [{ ...place, path: place.path }]));
+  places.filter((place): place is ServerPlace & { readonly path: string } => place.path !== null);
 
 /** In batches: a server answers one question at a time, and needs no more than a few in its line. */
 export async function inBatches<T, R>(

@@ -109,11 +109,16 @@ function ownAt(held: Held, at: number): 'own' | null {
   return OWN.test(held.text.slice(start, at)) && isAtTop(held, start) ? 'own' : null;
 }
 
-/** It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. */
+/**
+ * It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. So is a member
+ * of that name (`other.Head`), unless it is a namespace, which has its name within.
+ */
 export function isBound(text: string, at: number, head: string): boolean {
   const next = text[at + head.length];
   if (next === '.' && text[at + head.length + 1] !== '.') return true;
   const before = text.slice(Math.max(0, at - 40), at);
+  if (/(?:^|[^.])\.$/.test(before))
+    return !/\b(?:namespace|module)\s[\w$.\s]*$/.test(text.slice(Math.max(0, at - 400), at));
   if (/\b(?:new|instanceof|extends|typeof)\s+$/.test(before)) return true;
   return next === '(' && !/(?:\bfunction|\*)\s*$/.test(before);
 }
