@@ -40,9 +40,9 @@ async function definitionsFrom(
   const { name, container } = splitSymbol(asked.symbol);
   // While the file is read and the disk is looked at. If anything turns out otherwise, it does not count.
   const early = EarlyAnswer.begin(inquiry, { ...asked, name: container ?? name });
-  const { path: from, text } = await inquiry.head(asked.from);
-  early?.ask(text);
-  const ask = { ...asked, from };
+  const { path: from, text: head } = await inquiry.head(asked.from);
+  early?.ask(head);
+  const ask = { symbol: asked.symbol, from };
   return await inquiry.answer(languageOf(ask.from), {
     byText: async () => await byText(inquiry, ask),
     byServer: async (session) => await fromFile(inquiry, session, { ...ask, early }),
@@ -118,11 +118,11 @@ async function resolvedFrom(
     projectFilesIn(inquiry, session.language),
   ]);
   await openProjects(inquiry, session, { hits: [], file: from });
-  const before = known && session.told === known.told ? await known.answer : null;
+  const before = known && session.told === known.told ? known.answer : null;
   if (!before) inquiry.forgetEarly();
   const ask = async (spot: TreeSpot): Promise<readonly ServerPlace[]> =>
     before && spot.line === before.spot.line && spot.column === before.spot.column
-      ? before.places
+      ? await before.places
       : await session.definition({ ...spot, path: from });
   const found = unique((await inBatches(anchors.spots, AT_ONCE, ask)).flat());
   if (found.length > 0 || session.isOpen(from)) return { anchors, found };

@@ -3,18 +3,18 @@ import { firstSpot, type Spot as TreeSpot } from '../text/spots.ts';
 import type { Survey } from '../text/trees.ts';
 import { inside, isNothing, type Inquiry } from './inquiry.ts';
 
-interface Answer {
-  readonly spot: TreeSpot;
-  readonly places: readonly ServerPlace[];
-}
-
 /** What was asked before it was known whether it may be. */
 export interface Early {
   readonly survey: Survey;
   /** Where the first place of the name leads; null: the server was not asked, or it does not count. */
-  readonly answer: Promise<Answer | null>;
+  readonly answer: Answer | null;
   /** How often the server had been told of anything when it was asked. */
   readonly told: number;
+}
+
+interface Answer {
+  readonly spot: TreeSpot;
+  readonly places: Promise<readonly ServerPlace[]>;
 }
 
 export interface EarlyAsk {
@@ -26,7 +26,7 @@ export interface EarlyAsk {
 
 /**
  * A server that is there is asked at once where a name leads from its first place in a file, and what is shown where the symbol
- * was found the last time, while the disk is looked at. It counts if nothing has changed.
+ * was found the last time; and the disk is looked at meanwhile. It counts if nothing has changed.
  */
 export class EarlyAnswer {
   readonly #inquiry: Inquiry;
@@ -35,7 +35,7 @@ export class EarlyAnswer {
   readonly #told: number;
   readonly #guess: Spot | null;
   readonly #survey: Promise<Survey>;
-  #answer: Promise<Answer | null> = Promise.resolve(null);
+  #answer: Answer | null = null;
 
   /** Null: there is no server that can be asked at once. */
   static begin(inquiry: Inquiry, asked: EarlyAsk): EarlyAnswer | null {
@@ -55,9 +55,10 @@ export class EarlyAnswer {
 
   /** How the text of the file begins says where the server is to be asked. */
   ask(head: string): void {
-    const spot = firstSpot(head, this.#asked.name);
-    if (spot) this.#answer = this.#ask(spot);
-    this.#answer.catch(() => undefined);
+    const { name, from } = this.#asked;
+    const spot = firstSpot(head, name);
+    this.#answer = spot && { spot, places: this.#ask({ ...spot, path: from }) };
+    this.#answer?.places.catch(() => undefined);
     if (this.#guess) this.#show(this.#guess);
   }
 
@@ -66,14 +67,13 @@ export class EarlyAnswer {
     const isAsked = from === this.#asked.from && this.#session === session;
     const survey = isAsked ? await this.#survey.catch(() => null) : null;
     if (!survey || this.#told !== session.told) return null;
-    const answer = isNothing(survey.look.changes) ? this.#answer : Promise.resolve(null);
-    return { survey, answer, told: this.#told };
+    return { survey, answer: isNothing(survey.look.changes) ? this.#answer : null, told: this.#told };
   }
 
-  async #ask(spot: TreeSpot): Promise<Answer> {
-    const places = await this.#session.definition({ ...spot, path: this.#asked.from });
+  async #ask(spot: Spot): Promise<readonly ServerPlace[]> {
+    const places = await this.#session.definition(spot);
     for (const place of inside(places)) this.#show(place);
-    return { spot, places };
+    return places;
   }
 
   /** What will most likely be shown. */
