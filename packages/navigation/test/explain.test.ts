@@ -78,6 +78,10 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
   expect(groups(`${imported}new A(); A(); class C extends A {}; a instanceof A; A.x`)).toEqual([
     'value A of a',
   ]);
+  // Nor is it by a member of its name.
+  expect(groups(`${imported}switch (a) { case T.A: return A.x; } b = { c: d?.A };`)).toEqual([
+    'value A of a',
+  ]);
   expect(groups('A.x; f(A.x)')).toEqual(['value A in a.ts', 'value A in a.ts']);
   const bound = [
     '(A) => A.x',
@@ -90,6 +94,9 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
     'const { a: A } = b; A.x',
     'try {} catch (A) { A.x }',
     "import { A as C } from 'd'; A.x",
+    'namespace N.A { A.x }',
+    'namespace N\n  .A { A.x }',
+    'f(...A); A.x',
   ];
   for (const text of bound) expect(groups(`${imported}${text}`), text).toEqual([null]);
   expect(groups('this.x; a.b.x; f().x; a[0].x; x; a?.x; a!.x')).toEqual([

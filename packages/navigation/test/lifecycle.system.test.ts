@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,6 +70,74 @@ describe('what changes on disk', () => {
     expect(await uses('renamed')).toEqual(['c.ts:1', 'c.ts:2']);
     unlinkSync(join(tree.root, 'c.ts'));
     expect(await uses('renamed')).toEqual([]);
+  });
+});
+
+describe('a definition is asked for before the disk was looked at', () => {
+  const files = {
+    ...project,
+    'a.ts': '/** The first. */\nexport class Thing { one = 1; }\n',
+    'b.ts': '/** The second. */\nexport class Thing { two = 2; }\n',
+    'use.ts': "import { Thing } from './a';\nnew Thing();\n",
+    'other.ts': "import { Thing } from './b';\nnew Thing();\n",
+  };
+  const opened = async () => {
+    const rig = await Rig.open();
+    const tree = rig.tree('a', files);
+    const of = async (from: string, symbol = 'Thing') => {
+      const answer = await tree.ask.definitions({ symbol, from }, PATIENT);
+      expect(answer.found).toBe('semantic');
+      return answer.definitions.map(({ path, line, doc }) => `${path}:${line} ${doc}`);
+    };
+    // From the second question on the server is there to be asked at once.
+    expect(await of('use.ts')).toEqual(['a.ts:2 The first.']);
+    expect(await of('use.ts')).toEqual(['a.ts:2 The first.']);
+    return { tree, of, [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
+  };
+
+  test('[NAV3.24] it does not count if the file, or the one it leads to, was edited since', async () => {
+    await using rig = await opened();
+    rig.tree.write({ 'a.ts': '\n\n/** It moved. */\nexport class Thing {}\n' });
+    expect(await rig.of('use.ts')).toEqual(['a.ts:4 It moved.']);
+    // At the very place another name is imported now, and then the same from elsewhere.
+    rig.tree.write({ 'use.ts': "import { Thing } from './b';\nnew Thing();\n" });
+    expect(await rig.of('use.ts')).toEqual(['b.ts:2 The second.']);
+    rig.tree.write({ 'use.ts': "// Thing\n\nimport { Thing } from './a';\nnew Thing();\n" });
+    expect(await rig.of('use.ts')).toEqual(['a.ts:4 It moved.']);
+    rig.tree.write({ 'b.ts': '/** The third. */\nexport class Thing {}\n' });
+    expect(await rig.of('other.ts')).toEqual(['b.ts:2 The third.']);
+  });
+
+  test('[NAV3.24] it does not count if a file on the way was deleted or renamed', async () => {
+    await using rig = await opened();
+    renameSync(join(rig.tree.root, 'a.ts'), join(rig.tree.root, 'renamed.ts'));
+    rig.tree.write({ 'use.ts': "import { Thing } from './renamed';\nnew Thing();\n" });
+    expect(await rig.of('use.ts')).toEqual(['renamed.ts:2 The first.']);
+    unlinkSync(join(rig.tree.root, 'renamed.ts'));
+    const broken = await rig.tree.ask.definitions({ symbol: 'Thing', from: 'use.ts' }, PATIENT);
+    expect(at(broken.definitions)).not.toContain('renamed.ts:2');
+    expect(broken.complete && broken.notes.length === 0).toBe(false);
+    unlinkSync(join(rig.tree.root, 'use.ts'));
+    await expect(rig.of('use.ts')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('[NAV3.24] where the name led the last time is a guess: from another file it leads elsewhere', async () => {
+    await using rig = await opened();
+    expect(await rig.of('other.ts')).toEqual(['b.ts:2 The second.']);
+    expect(await rig.of('use.ts')).toEqual(['a.ts:2 The first.']);
+    expect(await rig.of(join(rig.tree.root, 'other.ts'))).toEqual(['b.ts:2 The second.']);
+    expect(await rig.of('./use.ts')).toEqual(['a.ts:2 The first.']);
+    const late = `// ${'-'.repeat(20_000)}\nimport { Thing } from './b';\nnew Thing();\n`;
+    rig.tree.write({ 'late.ts': late });
+    expect(await rig.of('late.ts')).toEqual(['b.ts:2 The second.']);
+    expect(await rig.of('late.ts')).toEqual(['b.ts:2 The second.']);
+    const same = await Promise.all(['use.ts', 'other.ts', 'late.ts', 'use.ts'].map((from) => rig.of(from)));
+    expect(same.flat()).toEqual([
+      'a.ts:2 The first.',
+      'b.ts:2 The second.',
+      'b.ts:2 The second.',
+      'a.ts:2 The first.',
+    ]);
   });
 });
 

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { isAllDefined } from '../src/text/all-defined.ts';
 import { heldText } from '../src/text/contents.ts';
 import { explainHits } from '../src/text/explain.ts';
-import { leadsFrom } from '../src/text/leads.ts';
 import { Members } from '../src/text/members.ts';
 import { spotsOf } from '../src/text/spots.ts';
 
@@ -95,14 +94,4 @@ test('[NAV2.10] a name that the file itself declares, or binds anew, or that is 
     target({ [path]: "import { A } from './a';\nlet a: A.x", 'src/a.ts': A }, path);
   expect(typed('src/use.ts')).toBeUndefined();
   expect(typed('src/use.js')).toBe('src/a.ts:2:10');
-});
-
-test('[NAV2.10] where an import most likely leads is guessed, and only guessed', () => {
-  const leads = (files: Readonly<Record<string, string>>) => leadsFrom(filesOf(files), 'src/use.ts', 'A');
-  const spot = { line: 1, column: 10 };
-  const found = leads({ 'src/use.ts': USE, 'src/a.ts': '// A\nexport class A {}' });
-  expect(found).toEqual({ spot, target: { path: 'src/a.ts', line: 2, column: 14 } });
-  expect(leads({ 'src/use.ts': USE, 'src/a.ts': 'class A {}' })).toEqual({ spot, target: null });
-  expect(leads({ 'src/use.ts': 'new A()' })).toEqual({ spot: { line: 1, column: 5 }, target: null });
-  expect(leads({ 'src/use.ts': 'AB' })).toBeNull();
 });

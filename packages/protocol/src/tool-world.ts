@@ -46,7 +46,11 @@ export interface WalkOptions {
 
 /** The one door to the files of a worktree (BND1). Nothing outside is reached, whatever the path says. */
 export interface ToolFiles {
-  readFile(path: string, options?: { readonly maxBytes?: number }): Promise<ReadContent>;
+  /** `limit`: no more than so many bytes, from the beginning. More than `maxBytes` to read is `limit_reached`. */
+  readFile(
+    path: string,
+    options?: { readonly maxBytes?: number; readonly limit?: number },
+  ): Promise<ReadContent>;
   writeFile(
     path: string,
     data: string,

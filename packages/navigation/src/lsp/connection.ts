@@ -1,13 +1,9 @@
 import { pathToFileURL } from 'node:url';
-import {
-  ErrorCodes,
-  StreamMessageReader,
-  createMessageConnection,
-  type MessageConnection,
-} from 'vscode-jsonrpc/node';
+import { ErrorCodes, createMessageConnection, type MessageConnection } from 'vscode-jsonrpc/node';
 import type { z } from 'zod';
 import type { Launched } from '../place.ts';
 import { startProcess, type ServerProcess } from './process.ts';
+import { PromptReader } from './prompt-reader.ts';
 import { PromptWriter } from './prompt-writer.ts';
 import { Asked, Initialized, Progress } from './shapes.ts';
 
@@ -93,10 +89,7 @@ export class Connection {
     this.#hangMs = startMs;
     // Everybody who waits is told; nobody need be waiting.
     this.#broken.promise.catch(() => undefined);
-    this.#rpc = createMessageConnection(
-      new StreamMessageReader(process.stdout),
-      new PromptWriter(process.stdin),
-    );
+    this.#rpc = createMessageConnection(new PromptReader(process.stdout), new PromptWriter(process.stdin));
     this.#rpc.onError(([error]) => {
       if (isUnwritten(error)) return this.#unheard();
       this.#break(`it does not speak the protocol: ${error.message}`);

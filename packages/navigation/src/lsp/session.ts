@@ -33,6 +33,7 @@ export interface Spot {
 /** More than one question opens; those that were opened first are closed. */
 const MOST_OPEN = 600;
 const MOST_ANSWERS = 20;
+const MOST_DEFINED = 1_000;
 
 /** The questions that are asked of one server about one tree, and what it has been told of it. */
 export class ServerSession {
@@ -50,6 +51,8 @@ export class ServerSession {
   /** How often it was told of anything that could make its next answer partial, and where it had answered for sure. */
   #told = 0;
   #settledAt = -1;
+  /** Where symbols were defined when they were last asked about. */
+  readonly #defined = new Map<string, Spot>();
   readonly #answers = new Map<string, { readonly version: number; readonly answer: unknown }>();
 
   constructor(connection: Connection, options: { readonly language: Language; readonly root: string }) {
@@ -89,6 +92,18 @@ export class ServerSession {
     for (const oldest of this.#answers.keys())
       if (this.#answers.size > MOST_ANSWERS) this.#answers.delete(oldest);
     return answer;
+  }
+
+  /** Where a symbol of this name was last found. No more than a guess: files are edited, and others have the name too. */
+  lastDefined(symbol: string): Spot | null {
+    return this.#defined.get(symbol) ?? null;
+  }
+
+  defined(symbol: string, { path, line, column }: Spot): void {
+    this.#defined.delete(symbol);
+    this.#defined.set(symbol, { path, line, column });
+    for (const oldest of this.#defined.keys())
+      if (this.#defined.size > MOST_DEFINED) this.#defined.delete(oldest);
   }
 
   get openFiles(): readonly string[] {

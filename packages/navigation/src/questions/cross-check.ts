@@ -23,6 +23,9 @@ export interface CrossCheck {
   readonly open: boolean;
 }
 
+/** The places of the symbol's definitions, and of the uses that the server listed. */
+type Covered = Pick<ReadonlySet<string>, 'has'>;
+
 /** What hits lead to, by the server. Those of one group mean the same, so one of them is asked about, and once. */
 export class Targets {
   readonly #inquiry: Inquiry;
@@ -51,9 +54,13 @@ export class Targets {
   ): Promise<void> {
     if (this.#session.language.opensAsked) return;
     const isOwn = new Set(own);
-    const likely = hitsToExplain(hits, this.#session.language).flatMap((hit) => {
+    const all = hitsToExplain(hits, this.#session.language);
+    // What a file binds anew, what follows there means.
+    const bound = new Set(all.filter(bindsAnew).map(({ path }) => path));
+    const likely = all.flatMap((hit) => {
       const { role, group, target } = hit.explained;
-      const isAsked = role === 'code' && target === undefined && isLikelyOther(hit, name);
+      const isAsked =
+        role === 'code' && target === undefined && (isLikelyOther(hit, name) || bound.has(hit.path));
       return isAsked && !isOwn.has(keyOf(hit)) ? [[group ?? keyOf(hit), hit] as const] : [];
     });
     const groups = [...new Map(likely)].slice(0, MOST_FORESEEN);
@@ -67,6 +74,10 @@ export class Targets {
     this.#foreseeing = false;
   }
 }
+
+/** A variable within something: `const { name } = await import('./other')`. */
+const bindsAnew = ({ text, column }: TextHit): boolean =>
+  /^\s+(?:const|let|var)\s[^=]*$/.test(text.slice(0, column - 1));
 
 /** A call that fills its line is most likely a use. */
 const isLikelyOther = ({ text, column }: TextHit, name: string): boolean =>
@@ -87,14 +98,14 @@ export async function crossCheck(
   inquiry: Inquiry,
   session: ServerSession,
   given: {
-    readonly hits: readonly TextHit[];
-    /** The symbol's definitions and the uses that the server listed. */
-    readonly covered: ReadonlySet<string>;
+    /** By their places. */
+    readonly hits: ReadonlyMap<string, TextHit>;
+    readonly covered: Covered;
     readonly targets: Targets;
   },
 ): Promise<CrossCheck> {
   const { language } = session;
-  const rest = given.hits.filter((hit) => !given.covered.has(keyOf(hit)));
+  const rest = [...given.hits].filter(([key]) => !given.covered.has(key)).map(([, hit]) => hit);
   const reasons = new Map<TextHit, string>(
     rest.filter(({ path }) => languageOf(path) !== language).map((hit) => [hit, foreign(hit)]),
   );
@@ -133,7 +144,7 @@ async function resolved(
   session: ServerSession,
   given: {
     readonly code: readonly Asked[];
-    readonly covered: ReadonlySet<string>;
+    readonly covered: Covered;
     readonly targets: Targets;
   },
 ): Promise<{ readonly uses: readonly TextHit[]; readonly reasons: ReadonlyMap<TextHit, string> }> {

@@ -23,17 +23,29 @@ const MOST_PARSED = { text: 2_000_000, semantic: 50_000_000 };
 const MOST_SHOWN = 40;
 
 export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Promise<Definitions> {
+  const { symbol, from } = asked;
+  if (from !== undefined) return await definitionsFrom(inquiry, { symbol, from });
+  const { name } = splitSymbol(symbol);
+  return await inquiry.answer(await mainLanguage(inquiry, name), {
+    byText: async () => await byText(inquiry, asked),
+    byServer: async (session) =>
+      await byServer(inquiry, session, { ask: asked, look: await inquiry.bringUp(session, name) }),
+  });
+}
+
+async function definitionsFrom(
+  inquiry: Inquiry,
+  asked: { readonly symbol: string; readonly from: string },
+): Promise<Definitions> {
   const { name, container } = splitSymbol(asked.symbol);
   // While the file is read and the disk is looked at. If anything turns out otherwise, it does not count.
-  const early = asked.from === undefined ? null : new EarlyAnswer(inquiry, asked.from, container ?? name);
-  const ask = asked.from === undefined ? asked : { ...asked, from: await inquiry.file(asked.from) };
-  const language = ask.from === undefined ? await mainLanguage(inquiry, name) : languageOf(ask.from);
-  return await inquiry.answer(language, {
+  const early = EarlyAnswer.begin(inquiry, { ...asked, name: container ?? name });
+  const { path: from, text: head } = await inquiry.head(asked.from);
+  early?.ask(head);
+  const ask = { symbol: asked.symbol, from };
+  return await inquiry.answer(languageOf(ask.from), {
     byText: async () => await byText(inquiry, ask),
-    byServer: async (session) => {
-      if (ask.from !== undefined) return await fromFile(inquiry, session, { ...ask, from: ask.from, early });
-      return await byServer(inquiry, session, { ask, look: await inquiry.bringUp(session, name) });
-    },
+    byServer: async (session) => await fromFile(inquiry, session, { ...ask, early }),
   });
 }
 
@@ -72,6 +84,8 @@ async function fromFile(
       notes: [`${container ?? ''} has no member ${name} of its own`, ...everywhere.notes],
     };
   }
+  const [first] = inside(found);
+  if (first) session.defined(ask.symbol, first);
   // What leads to the import itself leads nowhere.
   const here = inside(found).filter(({ path }) => path === ask.from);
   const lines = await Promise.all(here.map(({ path, line }) => inquiry.lineAt(path, line)));
@@ -97,19 +111,18 @@ async function resolvedFrom(
   { from, name, early }: { readonly from: string; readonly name: string; readonly early: EarlyAnswer | null },
 ): Promise<{ readonly anchors: Anchors; readonly found: readonly ServerPlace[] }> {
   const known = (await early?.of(session, from)) ?? null;
-  const uses = known ? await known.survey.uses : undefined;
+  if (!known) inquiry.forgetEarly();
   const [, anchors] = await Promise.all([
     known ? inquiry.tell(session, known.survey.look) : inquiry.bringUp(session),
-    anchorsIn(inquiry, from, name, uses),
+    anchorsIn(inquiry, from, name, known?.survey.uses),
     projectFilesIn(inquiry, session.language),
   ]);
-  const told = session.told;
   await openProjects(inquiry, session, { hits: [], file: from });
-  const before = known && session.told === told ? await known.answer : null;
+  const before = known && session.told === known.told ? known.answer : null;
   if (!before) inquiry.forgetEarly();
   const ask = async (spot: TreeSpot): Promise<readonly ServerPlace[]> =>
     before && spot.line === before.spot.line && spot.column === before.spot.column
-      ? before.places
+      ? await before.places
       : await session.definition({ ...spot, path: from });
   const found = unique((await inBatches(anchors.spots, AT_ONCE, ask)).flat());
   if (found.length > 0 || session.isOpen(from)) return { anchors, found };

@@ -1,66 +1,84 @@
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
-import type { Leads } from '../text/leads.ts';
-import type { Spot as TreeSpot } from '../text/spots.ts';
-import { inside, isNothing, type Inquiry, type Surveyed } from './inquiry.ts';
+import { firstSpot, type Spot as TreeSpot } from '../text/spots.ts';
+import type { Survey } from '../text/trees.ts';
+import { inside, isNothing, type Inquiry } from './inquiry.ts';
 
-/** What was asked before the question was: where its first place leads. */
+/** What was asked before it was known whether it may be. */
 export interface Early {
-  readonly survey: Surveyed;
-  /** Null: the server was not asked. */
-  readonly answer: Promise<{ readonly spot: TreeSpot; readonly places: readonly ServerPlace[] } | null>;
+  readonly survey: Survey;
+  /** Where the first place of the name leads; null: the server was not asked, or it does not count. */
+  readonly answer: Answer | null;
+  /** How often the server had been told of anything when it was asked. */
+  readonly told: number;
+}
+
+interface Answer {
+  readonly spot: TreeSpot;
+  readonly places: Promise<readonly ServerPlace[]>;
+}
+
+export interface EarlyAsk {
+  readonly symbol: string;
+  /** What of it is looked for in the file. */
+  readonly name: string;
+  readonly from: string;
 }
 
 /**
- * A server that is there is asked at once where a name leads from its first place in a file, and what is shown there: where
- * that will be is guessed from the texts in memory. It counts if nothing has changed on disk.
+ * A server that is there is asked at once where a name leads from its first place in a file, and what is shown where the symbol
+ * was found the last time; and the disk is looked at meanwhile. It counts if nothing has changed.
  */
 export class EarlyAnswer {
   readonly #inquiry: Inquiry;
-  readonly #from: string;
-  readonly #asked: Promise<(Early & { readonly told: number }) | null>;
+  readonly #session: ServerSession;
+  readonly #asked: EarlyAsk;
+  readonly #told: number;
+  readonly #guess: Spot | null;
+  readonly #survey: Promise<Survey>;
+  #answer: Answer | null = null;
 
-  constructor(inquiry: Inquiry, from: string, name: string) {
+  /** Null: there is no server that can be asked at once. */
+  static begin(inquiry: Inquiry, asked: EarlyAsk): EarlyAnswer | null {
+    const session = inquiry.warmSession(asked.from);
+    return session && new EarlyAnswer(inquiry, session, asked);
+  }
+
+  private constructor(inquiry: Inquiry, session: ServerSession, asked: EarlyAsk) {
     this.#inquiry = inquiry;
-    this.#from = from;
-    this.#asked = this.#ask(name).catch(() => null);
+    this.#session = session;
+    this.#asked = asked;
+    this.#told = session.told;
+    this.#guess = session.lastDefined(asked.symbol);
+    this.#survey = inquiry.survey(session, { path: asked.from, name: asked.name, guess: this.#guess });
+    this.#survey.catch(() => undefined);
+  }
+
+  /** How the text of the file begins says where the server is to be asked. */
+  ask(head: string): void {
+    const { name, from } = this.#asked;
+    const spot = firstSpot(head, name);
+    this.#answer = spot && { spot, places: this.#ask({ ...spot, path: from }) };
+    this.#answer?.places.catch(() => undefined);
+    if (this.#guess) this.#show(this.#guess);
   }
 
   /** What was found and asked, if it was this session that was asked about this file, and it has been told of nothing since. */
   async of(session: ServerSession, from: string): Promise<Early | null> {
-    const asked = await this.#asked;
-    if (!asked) return null;
-    if (from === this.#from && asked.survey.session === session && asked.told === session.told) return asked;
-    this.#inquiry.forgetEarly();
-    return null;
+    const isAsked = from === this.#asked.from && this.#session === session;
+    const survey = isAsked ? await this.#survey.catch(() => null) : null;
+    if (!survey || this.#told !== session.told) return null;
+    return { survey, answer: isNothing(survey.look.changes) ? this.#answer : null, told: this.#told };
   }
 
-  async #ask(name: string): Promise<(Early & { readonly told: number }) | null> {
-    const survey = await this.#inquiry.survey(this.#from, name);
-    if (!survey) return null;
-    const { session, leads, look } = survey;
-    const { told } = session;
-    const isAsked = session.settled && isNothing(look.changes);
-    const answer = isAsked && leads ? this.#answer(session, leads) : Promise.resolve(null);
-    answer.catch(() => undefined);
-    return { survey, answer, told };
-  }
-
-  async #answer(
-    session: ServerSession,
-    { spot, target }: Leads,
-  ): Promise<{ readonly spot: TreeSpot; readonly places: readonly ServerPlace[] }> {
-    const asking = session.definition({ ...spot, path: this.#from });
-    if (target) this.#show(session, [target]);
-    const places = await asking;
-    this.#show(session, inside(places));
-    return { spot, places };
+  async #ask(spot: Spot): Promise<readonly ServerPlace[]> {
+    const places = await this.#session.definition(spot);
+    for (const place of inside(places)) this.#show(place);
+    return places;
   }
 
   /** What will most likely be shown. */
-  #show(session: ServerSession, places: readonly Spot[]): void {
-    for (const place of places) {
-      this.#inquiry.hover(session, place).catch(() => undefined);
-      this.#inquiry.placeText(place).catch(() => undefined);
-    }
+  #show(place: Spot): void {
+    this.#inquiry.hover(this.#session, place).catch(() => undefined);
+    this.#inquiry.placeText(place).catch(() => undefined);
   }
 }

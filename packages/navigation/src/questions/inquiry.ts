@@ -13,7 +13,7 @@ import { namesBefore, type Before } from '../text/names.ts';
 import type { Scout } from '../text/scout.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
 import type { Spot } from '../text/spots.ts';
-import type { Survey } from '../text/trees.ts';
+import type { Survey, SurveyAsk } from '../text/trees.ts';
 import type { Changes, Look, TextHit } from '../text/known-tree.ts';
 
 /** What questions are answered with. */
@@ -25,13 +25,9 @@ export interface Means {
   readonly warmMs: number;
 }
 
-export interface Surveyed extends Survey {
-  readonly session: ServerSession;
-  /** Where the file uses the name; null: a parser must say. */
-  readonly uses: Promise<PlainUses | null>;
-}
-
 const LARGEST = 4_000_000;
+/** Read at once, without another thread. */
+const HEAD = 16_384;
 const LONGEST_LINE = 400;
 const PATIENT_MS = 5_000;
 
@@ -65,6 +61,15 @@ export class Inquiry {
     const file = await this.place.files.readFile(given, { maxBytes: LARGEST });
     this.#asked = file;
     return file.path;
+  }
+
+  /** Likewise, and how its text begins: most names that a file uses stand there, in its imports. */
+  async head(given: string): Promise<{ readonly path: string; readonly text: string }> {
+    const file = await this.place.files.readFile(given, { maxBytes: LARGEST, limit: HEAD });
+    if (file.size > HEAD)
+      return { path: file.size > LARGEST ? await this.file(given) : file.path, text: file.text() };
+    this.#asked = file;
+    return { path: file.path, text: file.text() };
   }
 
   /** The text of a file; null if it is none, or is not there. */
@@ -130,23 +135,30 @@ export class Inquiry {
     return await known;
   }
 
-  /** What a server can be asked with about a name in a file, if there is one that can be asked at once. */
-  async survey(path: string, name: string): Promise<Surveyed | null> {
-    const { scout, pool } = this.#means;
-    const { root } = this.place;
+  /** A server that can be asked about a file at once, and knows some version of the tree. */
+  warmSession(path: string): ServerSession | null {
     const language = languageOf(path);
     if (language?.name !== 'typescript') return null;
-    const session = pool.warmSession(root, language);
-    if (!session || this.#looked) return null;
+    const session = this.#means.pool.warmSession(this.place.root, language);
+    return session && session.version !== null ? session : null;
+  }
+
+  /** Looks at the disk, and for all that is needed besides what the server says of a name in a file. */
+  async survey(session: ServerSession, asked: Pick<SurveyAsk, 'path' | 'name' | 'guess'>): Promise<Survey> {
     this.#looked = true;
-    const { projectFiles } = language;
-    const asking = scout.survey(root, { path, name, since: session.version, projectFiles });
-    // It is looked for while the server is asked.
-    const uses = scout.uses(root, path, name);
-    uses.catch(() => undefined);
-    const found = await asking;
-    this.#named.set(projectFiles.join('\0'), Promise.resolve(found.projects));
-    return { ...found, uses, session };
+    const { projectFiles } = session.language;
+    const { guess } = asked;
+    const asking = this.#means.scout.survey(session.root, { ...asked, since: session.version, projectFiles });
+    this.#named.set(
+      projectFiles.join('\0'),
+      asking.then(({ projects }) => projects),
+    );
+    if (guess)
+      this.#placeTexts.set(
+        keyOf(guess),
+        asking.then(({ place }) => place ?? undefined),
+      );
+    return await asking;
   }
 
   /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
@@ -349,7 +361,7 @@ export const hitsOf = (hits: readonly TextHit[], language: Language): TextHit[] 
   hits.filter(({ path }) => languageOf(path) === language);
 
 export const inside = (places: readonly ServerPlace[]): (ServerPlace & { readonly path: string })[] =>
-  places.flatMap((place) => (place.path === null ? [] : [{ ...place, path: place.path }]));
+  places.filter((place): place is ServerPlace & { readonly path: string } => place.path !== null);
 
 /** In batches: a server answers one question at a time, and needs no more than a few in its line. */
 export async function inBatches<T, R>(

@@ -89,6 +89,8 @@ async function usagesByServer(
   if (wasSettled) looking.then(({ hits }) => foreseen.foresee(hits, { name, own })).catch(() => undefined);
   const [look, anchors] = await Promise.all([looking, parsed(), projectFilesIn(inquiry, session.language)]);
 
+  // Whatever can be done before the server answers is done.
+  const hits = new Map(sorted(look.hits).map((hit) => [keyOf(hit), hit]));
   const spots = askedSpots(anchors);
   const notLoaded = await openProjects(inquiry, session, { hits: look.hits, file: ask.file });
   const isSame = isNothing(look.changes) && session.told === told && sameSpots(spots, guess);
@@ -104,7 +106,7 @@ async function usagesByServer(
   foreseen.known();
   // What was asked before anything changed does not count either.
   const targets = isSame ? foreseen : new Targets(inquiry, session);
-  const answer = await explained(inquiry, session, { ask, anchors, look, first, notLoaded, targets });
+  const answer = await explained(inquiry, session, { ask, anchors, look, hits, first, notLoaded, targets });
   // What was not complete while a project was being loaded may be so next time.
   return answer.complete || wasSettled ? session.remember(key, look.version, answer) : answer;
 }
@@ -155,34 +157,33 @@ async function explained(
     readonly ask: UsagesAsk;
     readonly anchors: UsageAnchors;
     readonly look: Look;
+    /** By their places, in the order in which they are shown. */
+    readonly hits: ReadonlyMap<string, TextHit>;
     readonly first: Listed;
     readonly notLoaded: readonly string[];
     readonly targets: Targets;
   },
 ): Promise<Usages> {
-  const { ask, anchors, look, first, notLoaded, targets } = given;
+  const { ask, anchors, look, hits, first, notLoaded, targets } = given;
   const spots = askedSpots(anchors);
-  const lines = new Map(look.hits.map((hit) => [keyOf(hit), hit]));
   const found = await underOtherNames(inquiry, session, {
     name: splitSymbol(ask.symbol).name,
-    lines,
+    hits,
     found: first.places,
     askAll: () => placesOf(session, ask.file, spots),
   });
+  const declared = inside(first.declared);
+  if (declared[0]) session.defined(ask.symbol, declared[0]);
   const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
   const defined = new Set([
-    ...inside(first.declared).map(keyOf),
+    ...declared.map(keyOf),
     ...(anchors.definitions.length > 0 ? spots.map((spot) => keyOf({ path: ask.file, ...spot })) : []),
   ]);
 
-  const check = await crossCheck(inquiry, session, {
-    hits: look.hits,
-    covered: new Set([...refs.keys(), ...defined]),
-    targets,
-  });
+  const covered = { has: (key: string) => refs.has(key) || defined.has(key) };
+  const check = await crossCheck(inquiry, session, { hits, covered, targets });
 
-  const shown = await linesOf(inquiry, refs, lines);
-  const all = sorted([...shown, ...check.uses]);
+  const shown = await linesOf(inquiry, { refs, hits, more: check.uses });
   const incomplete = [
     ...notLoaded,
     ...(look.why === null ? [] : [look.why]),
@@ -190,8 +191,8 @@ async function explained(
     ...(refs.size === 0 ? ['the server found nothing at this place'] : []),
   ];
   return {
-    definitions: all.filter((each) => defined.has(keyOf(each))),
-    usages: all.filter((each) => !defined.has(keyOf(each))),
+    definitions: shown.filter(([key]) => defined.has(key)).map(([, line]) => line),
+    usages: shown.filter(([key]) => !defined.has(key)).map(([, line]) => line),
     found: 'semantic',
     complete: incomplete.length === 0,
     notes: [...anchors.notes, ...incomplete],
@@ -212,7 +213,7 @@ async function underOtherNames(
   asked: {
     readonly name: string;
     /** The text hits of the name. */
-    readonly lines: ReadonlyMap<string, TextHit>;
+    readonly hits: ReadonlyMap<string, TextHit>;
     readonly found: readonly ServerPlace[];
     readonly askAll: () => Promise<ServerPlace[]>;
   },
@@ -225,11 +226,11 @@ async function underOtherNames(
   const known = new Set([asked.name]);
   let { found } = asked;
   for (let i = 0; i < MOST_ROUNDS; i++) {
-    const others = (await otherNames(inquiry, found, asked.lines)).filter((other) => !known.has(other));
+    const others = (await otherNames(inquiry, found, asked.hits)).filter((other) => !known.has(other));
     if (others.length === 0) return found;
     for (const other of others) known.add(other);
     const looks = await Promise.all(others.map((other) => inquiry.look(other)));
-    await openProjects(inquiry, session, { hits: looks.flatMap(({ hits }) => hits), file: null });
+    await openProjects(inquiry, session, { hits: looks.flatMap((look) => look.hits), file: null });
     // Nothing was opened: the server knew of all of them.
     if (session.settled) return found;
     found = await untilStable(session, asked.askAll);
@@ -240,10 +241,10 @@ async function underOtherNames(
 async function otherNames(
   inquiry: Inquiry,
   found: readonly ServerPlace[],
-  lines: ReadonlyMap<string, TextHit>,
+  hits: ReadonlyMap<string, TextHit>,
 ): Promise<string[]> {
   const names = await inBatches(inside(found), 64, async ({ path, line, column }) => {
-    const hit = lines.get(keyOf({ path, line, column }));
+    const hit = hits.get(keyOf({ path, line, column }));
     const text = hit?.text ?? (await inquiry.lineAt(path, line));
     const word = /^[\p{L}\p{N}_$]+/u.exec(text.slice(column - 1))?.[0] ?? '';
     const isDefault = word === 'default' || /\bexport\s+default\b|\bmodule\.exports\s*=/.test(text);
@@ -254,16 +255,26 @@ async function otherNames(
   return [...new Set([...names.map(({ word }) => word), ...imported.flat()])].filter((word) => word !== '');
 }
 
-/** Places with their lines; most were found as text hits, with theirs. */
+/** Places with their lines, in order. Most were found as text hits, with theirs, and in order. */
 async function linesOf(
   inquiry: Inquiry,
-  refs: ReadonlyMap<string, CodePlace>,
-  lines: ReadonlyMap<string, TextHit>,
-): Promise<CodeLine[]> {
-  const others = [...refs].flatMap(([key, place]) => (lines.has(key) ? [] : [place]));
+  given: {
+    readonly refs: ReadonlyMap<string, CodePlace>;
+    readonly hits: ReadonlyMap<string, TextHit>;
+    readonly more: readonly CodeLine[];
+  },
+): Promise<(readonly [string, CodeLine])[]> {
+  const { refs, hits, more } = given;
+  const listed = [...hits]
+    .filter(([key]) => refs.has(key))
+    .map(([key, hit]) => [key, plainLine(hit)] as const);
+  const others =
+    listed.length < refs.size ? [...refs].flatMap(([key, place]) => (hits.has(key) ? [] : [place])) : [];
   const read = await inBatches(others, 64, (place) => inquiry.withLine(place));
-  const hits = [...refs.keys()].flatMap((key) => lines.get(key) ?? []);
-  return [...hits.map(plainLine), ...read];
+  if (read.length + more.length === 0) return listed;
+  return sorted([...listed.map(([, line]) => line), ...read, ...more]).map(
+    (line) => [keyOf(line), line] as const,
+  );
 }
 
 /** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */

@@ -19,7 +19,7 @@ const MOST_AROUND = 20;
 export function isAllDefined(path: string, held: Held, { name, guess }: Guessed): boolean {
   if (guess.length === 0) return false;
   const isGuess = new Set(guess.map(({ line, column }) => `${line}:${column}`));
-  const spots = spotsOf(held.text, name);
+  const spots = spotsOf(held.text, name, held.lines());
   const roles = explainHits(path, held, spots).map(({ role }) => role);
   const regions = held.regions();
   let around = 0;

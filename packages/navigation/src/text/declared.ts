@@ -35,11 +35,12 @@ export function placeText(
   const match = languageOf(path)?.name === 'typescript' ? DECLARES.exec(row) : null;
   const [whole = '', exporting, kind = '', name = ''] = match ?? [];
   if (!match || column !== whole.length - name.length + 1) return { text: row, declared: null };
-  const isTop = exporting === undefined || hasSpaces(text) ? isAtTop(held, start) : isCode(held, start);
+  const isTop =
+    exporting === undefined || hasSpaces(text.slice(0, start)) ? isAtTop(held, start) : isCode(held, start);
   return { text: row, declared: isTop ? { name, kind, exported: exporting !== undefined } : null };
 }
 
-/** What is exported is at the top, or in a namespace. */
+/** What is exported is at the top, or in a namespace that begins before it. */
 const hasSpaces = (text: string): boolean => ['namespace ', 'module '].some((word) => begins(text, word));
 
 function begins(text: string, word: string): boolean {

@@ -3,6 +3,7 @@ import { languageOf } from '../languages.ts';
 import type { Held } from './contents.ts';
 import { isAtTop } from './declared.ts';
 import type { Members } from './members.ts';
+import { isNamePart } from './words.ts';
 
 /** What can be said of a text hit by its file alone. */
 export interface Explained {
@@ -91,7 +92,7 @@ function meaningOf(held: Held, head: string): Meaning {
   const { text } = held;
   let bound: Meaning = 'free';
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + head.length)) {
-    if (isPart(text[at - 1]) || isPart(text[at + head.length])) continue;
+    if (isNamePart(text, at - 1) || isNamePart(text, at + head.length)) continue;
     // In a comment or a string nothing is bound.
     if (isBound(text, at, head) || held.regions()?.at(at)) continue;
     const meaning: Meaning | null = bound === 'free' ? (importAt(text, at, head) ?? ownAt(held, at)) : null;
@@ -108,11 +109,16 @@ function ownAt(held: Held, at: number): 'own' | null {
   return OWN.test(held.text.slice(start, at)) && isAtTop(held, start) ? 'own' : null;
 }
 
-/** It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. */
+/**
+ * It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. So is a member
+ * of that name (`other.Head`), unless it is a namespace, which has its name within.
+ */
 export function isBound(text: string, at: number, head: string): boolean {
   const next = text[at + head.length];
   if (next === '.' && text[at + head.length + 1] !== '.') return true;
   const before = text.slice(Math.max(0, at - 40), at);
+  if (/(?:^|[^.])\.$/.test(before))
+    return !/\b(?:namespace|module)\s[\w$.\s]*$/.test(text.slice(Math.max(0, at - 400), at));
   if (/\b(?:new|instanceof|extends|typeof)\s+$/.test(before)) return true;
   return next === '(' && !/(?:\bfunction|\*)\s*$/.test(before);
 }
@@ -136,6 +142,3 @@ export function importAt(
   if (/^[\w$]+\s+as\s/.test(text.slice(at, at + head.length + 40))) return null;
   return { from, name: before.includes('{') ? head : 'default' };
 }
-
-const isPart = (character: string | undefined): boolean =>
-  character !== undefined && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(character);

@@ -19,7 +19,7 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
     const end = held.text.indexOf('\n', offset);
     return held.text.slice(offset - column + 1, end < 0 ? held.text.length : end);
   };
-  const used = spotsOf(held.text, name).filter(({ offset }) => !regions.at(offset));
+  const used = spotsOf(held.text, name, held.lines()).filter(({ offset }) => !regions.at(offset));
   if (!used.every((spot) => isUse(rowOf(spot), spot.column, name))) return null;
   // Three dots before it spread it.
   const isMember = ({ offset }: TextSpot): boolean =>

@@ -1,3 +1,6 @@
+import { Lines } from './lines.ts';
+import { isNamePart } from './words.ts';
+
 /** A place in a text. Lines and columns from 1. */
 export interface Spot {
   readonly line: number;
@@ -15,29 +18,19 @@ export function offsetsOf(text: string, name: string): number[] {
 }
 
 /** Every place of a name in a text, as a word of its own. */
-export function spotsOf(text: string, name: string): TextSpot[] {
-  const spots: TextSpot[] = [];
-  let line = 1;
-  let lineStart = 0;
-  for (const offset of offsetsOf(text, name)) {
-    if (isPart(text, offset - 1) || isPart(text, offset + name.length)) continue;
-    for (
-      let end = text.indexOf('\n', lineStart);
-      end >= 0 && end < offset;
-      end = text.indexOf('\n', lineStart)
-    ) {
-      line += 1;
-      lineStart = end + 1;
-    }
-    spots.push({ line, column: offset - lineStart + 1, offset });
-  }
-  return spots;
+export function spotsOf(text: string, name: string, lines = new Lines(text)): TextSpot[] {
+  return offsetsOf(text, name)
+    .filter((offset) => isWhole(text, offset, name))
+    .map((offset) => {
+      const line = lines.at(offset);
+      return { line: line + 1, column: offset - lines.start(line) + 1, offset };
+    });
 }
 
 /** The first of them. */
 export function firstSpot(text: string, name: string): TextSpot | null {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
-    if (isPart(text, at - 1) || isPart(text, at + name.length)) continue;
+    if (!isWhole(text, at, name)) continue;
     const lineStart = text.lastIndexOf('\n', at) + 1;
     let line = 1;
     for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) line += 1;
@@ -46,5 +39,5 @@ export function firstSpot(text: string, name: string): TextSpot | null {
   return null;
 }
 
-const isPart = (text: string, at: number): boolean =>
-  at >= 0 && at < text.length && /[\p{L}\p{N}_$\u{80}-\u{10ffff}]/u.test(text[at] ?? '');
+const isWhole = (text: string, at: number, name: string): boolean =>
+  !isNamePart(text, at - 1) && !isNamePart(text, at + name.length);

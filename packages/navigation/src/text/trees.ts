@@ -2,7 +2,6 @@ import { Contents } from './contents.ts';
 import { placeText, type PlaceText } from './declared.ts';
 import { isAllDefined, type Guessed } from './all-defined.ts';
 import { KnownTree, type Look, type LookOptions } from './known-tree.ts';
-import { leadsFrom, type Leads } from './leads.ts';
 import { plainUses, type PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
 
@@ -12,13 +11,20 @@ export interface SurveyAsk {
   readonly name: string;
   readonly since: number | null;
   readonly projectFiles: readonly string[];
+  /** Where it most likely leads; null: nobody knows. */
+  readonly guess: PathSpot | null;
 }
+
+type PathSpot = Spot & { readonly path: string };
 
 export interface Survey {
   readonly look: Omit<Look, 'hits'>;
-  readonly leads: Leads | null;
   /** Where projects begin. */
   readonly projects: readonly string[];
+  /** Where the file uses the name; null: a parser must say. */
+  readonly uses: PlainUses | null;
+  /** What stands where it most likely leads. */
+  readonly place: PlaceText | null;
 }
 
 /** Trees that nobody asks about are forgotten; another look makes them anew. */
@@ -58,12 +64,16 @@ export class Trees implements Disposable {
     });
   }
 
-  /** What a server can be asked with about a name that a file uses, at once. */
-  survey(root: string, { path, name, since, projectFiles }: SurveyAsk): Survey {
+  /** All that is needed besides a server's word on a name that a file uses, in one turn. */
+  survey(root: string, { path, name, since, projectFiles, guess }: SurveyAsk): Survey {
     const tree = this.#at(root);
     const { hits: _, ...look } = tree.look({ needle: null, since });
-    const leads = tree.files((files) => (files.has(path) ? leadsFrom(files, path, name) : null));
-    return { look, leads, projects: tree.named(projectFiles, true) };
+    return {
+      look,
+      projects: tree.named(projectFiles, true),
+      uses: this.uses(root, path, name),
+      place: (guess && this.places(root, [guess])[0]) ?? null,
+    };
   }
 
   /** Whether a guess is all that a file defines of a name; false: a parser must say. */
@@ -75,7 +85,7 @@ export class Trees implements Disposable {
   }
 
   /** The lines of places, and what is declared there. */
-  places(root: string, spots: readonly (Spot & { readonly path: string })[]): PlaceText[] {
+  places(root: string, spots: readonly PathSpot[]): PlaceText[] {
     return this.#at(root).files(({ hold }) =>
       spots.map((spot) => {
         const held = hold(spot.path);

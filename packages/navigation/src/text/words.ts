@@ -99,8 +99,8 @@ export function* occurrences(text: string, { text: needle }: Needle): Generator<
   }
 }
 
-/** As with bytes: whatever is not ASCII is a part of a name. */
-function isNamePart(text: string, at: number): boolean {
+/** As with bytes: whatever is not ASCII is a part of a name; nothing before the beginning and after the end is. */
+export function isNamePart(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0x80 || NAME_BYTE[code] === 1;
 }
