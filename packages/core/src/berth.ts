@@ -107,7 +107,7 @@ export class Berth implements Lodger {
         if (short.on === 'disk' && row.waitingOn !== 'disk') await tellOfDisk(tx, this.#context, row, short);
         sayWhy(tx, row, short);
       },
-      'then',
+      { lane: 'then', crowd: task.owner },
     );
     // There may be room since.
     return !this.waits;

@@ -3,6 +3,7 @@ import type { Awake } from './awake.ts';
 import type { Agents } from './ports/agents.ts';
 import type { Clock, Random } from './ports/clock.ts';
 import type { Dispatch } from './ports/dispatch.ts';
+import type { Gate } from './gate.ts';
 import type { Governor } from './governor.ts';
 import type { Executors } from './ports/executor.ts';
 import type { HostGauge, HostLimits } from './ports/host-gauge.ts';
@@ -44,39 +45,6 @@ export interface Context extends Ports {
 export const newId = <P extends IdPrefix>(context: { readonly random: Random }, prefix: P): Id<P> =>
   `${prefix}_${context.random.id()}`;
 
-/**
- * Lets one in at a time. Whoever brings an end or takes mail goes before whoever begins something new, so that a
- * thousand spawns do not stand between a child's end and its parent (WAK1); each in order of arrival.
- */
-export class Gate {
-  readonly #first: (() => void)[] = [];
-  readonly #then: (() => void)[] = [];
-  #taken = false;
-  #firstAt = 0;
-  #thenAt = 0;
-
-  /** Null: there is nobody inside, and nothing to wait for. */
-  enter(lane: Lane): Promise<void> | null {
-    if (this.#taken) {
-      const queue = lane === 'first' ? this.#first : this.#then;
-      return new Promise((resolve) => queue.push(resolve));
-    }
-    this.#taken = true;
-    return null;
-  }
-
-  leave(): void {
-    const enter = this.#first[this.#firstAt] ?? this.#then[this.#thenAt];
-    if (!enter) {
-      this.#taken = false;
-      return;
-    }
-    if (this.#firstAt < this.#first.length) this.#firstAt = shift(this.#first, this.#firstAt);
-    else this.#thenAt = shift(this.#then, this.#thenAt);
-    enter();
-  }
-}
-
 const RETRY_MS = 1_000;
 
 /** What a failing store interrupted is taken up again a second later; after a stop a later life finds it. */
@@ -103,13 +71,4 @@ export class Retries {
     for (const cancel of this.#pending) cancel();
     this.#pending.clear();
   }
-}
-
-export type Lane = 'first' | 'then';
-
-/** Takes one off a queue without moving the rest each time. */
-function shift(queue: unknown[], at: number): number {
-  if (at + 1 < queue.length) return at + 1;
-  queue.length = 0;
-  return 0;
 }

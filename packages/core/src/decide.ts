@@ -1,12 +1,14 @@
-import { ReveilleError, isStoreError, type RunId } from '@reveille/protocol';
+import { ReveilleError, isStoreError, type RunId, type TaskId } from '@reveille/protocol';
 import { collectLeft } from './checkouts.ts';
-import type { Context, Lane } from './context.ts';
+import type { Context } from './context.ts';
+import type { Standing } from './gate.ts';
 import { derivePlans } from './plan-status.ts';
 import type { Left } from './ports/workspaces.ts';
 import { hearVerdicts } from './review.ts';
 import { NotCollected, Tx } from './tx.ts';
 
 const MAX_TRIES = 100;
+const FIRST: Standing = {};
 
 /**
  * The only way anything changes. `decision` reads through the transaction and puts what it wants; the store
@@ -23,11 +25,11 @@ const MAX_TRIES = 100;
 export async function decide<T>(
   context: Context,
   decision: (tx: Tx) => Promise<T>,
-  lane: Lane = 'first',
+  standing: Standing = FIRST,
 ): Promise<T> {
   const left = new Map<RunId, Left>();
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const made = await make(context, decision, lane, left);
+    const made = await make(context, decision, standing, left);
     if (made === 'stale') continue;
     if (made instanceof NotCollected) {
       // Nobody waits at the gate meanwhile. There is one for every run it ends, so this is no contention.
@@ -54,10 +56,10 @@ export async function decide<T>(
 async function make<T>(
   context: Context,
   decision: (tx: Tx) => Promise<T>,
-  lane: Lane,
+  standing: Standing,
   left: ReadonlyMap<RunId, Left>,
 ) {
-  const entering = context.gate.enter(lane);
+  const entering = context.gate.enter(standing);
   if (entering) await entering;
   const tx = new Tx(context.store, context.clock.now(), context.workspaces ? left : null);
   try {
@@ -76,4 +78,14 @@ async function make<T>(
   } finally {
     context.gate.leave();
   }
+}
+
+/** Where a decision about a task stands at the gate: among those for the other tasks of its owner. */
+export function standingOf(
+  { store }: Context,
+  task: TaskId | undefined,
+  lane: NonNullable<Standing['lane']>,
+): Standing {
+  const owner = task && store.atHand?.('task', task)?.doc.owner;
+  return owner ? { lane, crowd: owner } : { lane };
 }

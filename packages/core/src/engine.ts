@@ -1,6 +1,7 @@
 import type { Caller, Message, Orchestrator, Request, SessionId } from '@reveille/protocol';
 import { askApproval, type AskedApproval } from './approval.ts';
-import { Gate, Retries, type Context, type Ports } from './context.ts';
+import { Retries, type Context, type Ports } from './context.ts';
+import { Gate } from './gate.ts';
 import { Awake } from './awake.ts';
 import { decide } from './decide.ts';
 import { Governor } from './governor.ts';
@@ -114,8 +115,7 @@ export class Engine {
     await this.host.scheduler.drain();
     this.context.retries.close();
     // What was being decided is decided, and on disk if it can be, before the store may be closed.
-    await this.context.gate.enter('then');
-    this.context.gate.leave();
+    await this.context.gate.idle();
     await this.context.store
       .barrier()
       .catch((error: unknown) => this.#log('the last changes were lost', error, {}));

@@ -5,7 +5,7 @@ import { Berth, sayWhy } from './berth.ts';
 import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
-import { decide } from './decide.ts';
+import { decide, standingOf } from './decide.ts';
 import type { DecideHeld, Held, HolderHooks } from './holding.ts';
 import type { Taker } from './mailroom.ts';
 import { spendUsage, tellAlerts } from './observations.ts';
@@ -182,7 +182,8 @@ export class WorkerRun implements Taker, Stepped {
 
   async #start(): Promise<void> {
     if (!this.#begun && this.#berth && !(await this.#berth.mayBegin())) return this.#hooks.slotChanged();
-    const begun = (this.#begun ??= await decide(this.#context, (tx) => this.#begin(tx), 'then'));
+    const standing = standingOf(this.#context, this.taskId, 'then');
+    const begun = (this.#begun ??= await decide(this.#context, (tx) => this.#begin(tx), standing));
     if (begun.kind === 'nothing') return this.#finish();
     const { id, session, epoch, identity } = begun.run;
     this.#held ??= { id, session, epoch, identity };

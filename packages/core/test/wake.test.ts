@@ -110,6 +110,24 @@ describe('who is woken when', () => {
     ]);
   });
 
+  test('[WAK1.1] the ends of a crowd of children do not stand between another parent and the end of its own', async () => {
+    await using world = await start({ settings: { concurrency: 100 } });
+    const [crowded, other] = [await world.chat(), await world.chat()];
+    const crowd = Array.from({ length: 12 }, (_, i) => `one of many ${i}`);
+    for (const name of crowd) await crowded.spawns(name);
+    await other.spawns('only child');
+    const report = (output: string) =>
+      world.worker(output).orch.reportCompletion({ status: 'success', output });
+    await Promise.all([...crowd, 'only child'].map(report));
+    await quiet();
+    const ended = (await world.events('run.ended')).map(({ task }) => task);
+    const only = (await world.task('only child')).task.id;
+    expect(ended).toHaveLength(13);
+    // One was inside when it came, and one of the crowd may have the first turn.
+    expect(ended.indexOf(only)).toBeLessThanOrEqual(2);
+    expect(await crowded.mail('end')).toHaveLength(12);
+  });
+
   test('[MBX3] what comes while it is given something is not said to be delivered before it can be', async () => {
     await using world = await start();
     const chat = await world.chat();

@@ -109,7 +109,7 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
     }
     return spawned;
   };
-  return decide(host.context, spawnEach, 'then');
+  return decide(host.context, spawnEach, { lane: 'then', crowd: session });
 }
 
 /** A worker's children start from its state as it is now; those that share its checkout need no copy of it (WKT7). */

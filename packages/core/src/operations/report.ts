@@ -12,7 +12,7 @@ import {
 } from '@reveille/protocol';
 import { staleness } from '../authority.ts';
 import { handOver, takenBy } from '../calls.ts';
-import { decide } from '../decide.ts';
+import { decide, standingOf } from '../decide.ts';
 import type { Given, Host } from '../host.ts';
 import type { Along } from '../mailroom.ts';
 import { deliveredMessages, giveBack, queuedMessages, take } from '../mailbox.ts';
@@ -41,7 +41,7 @@ export function reporting(
         throw new ReveilleError('not_allowed', 'Only a worker can report the completion of its task.');
       }
       // No sign of life is recorded apart: the change that settles the run reads what the worker was given.
-      const outcome = await handingOver(host, (tx) => conclude(tx, host, caller, report));
+      const outcome = await handingOver(host, caller, (tx) => conclude(tx, host, caller, report));
       if ('stale' in outcome) {
         throw new ReveilleError(
           'stale_caller',
@@ -58,16 +58,22 @@ export function reporting(
 const NOTHING: Along = { committed: () => undefined, lost: () => undefined };
 
 /** A decision whose mail is taken along with it by whoever is free to take it. It may be made several times. */
-async function handingOver<T>(host: Host, decision: (tx: Tx) => Promise<T>): Promise<T> {
+async function handingOver<T>(
+  host: Host,
+  caller: WorkerCaller,
+  decision: (tx: Tx) => Promise<T>,
+): Promise<T> {
   let along = NOTHING;
   try {
-    const value = await decide(host.context, async (tx) => {
+    const handing = async (tx: Tx): Promise<T> => {
       along.lost();
       along = NOTHING;
       const decided = await decision(tx);
       along = await host.mailroom.takeAlong(tx);
       return decided;
-    });
+    };
+    const standing = standingOf(host.context, host.workerOf(caller)?.taskId, 'first');
+    const value = await decide(host.context, handing, standing);
     along.committed();
     return value;
   } catch (error) {
