@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFile, readdir } from 'node:fs/promises';
+import { readFileSync, readdirSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** What a process and everything beneath it uses. */
@@ -29,38 +30,53 @@ async function linuxUse(pid: number): Promise<TreeUse> {
   let [rssBytes, cpuMs] = [0, 0];
   const waiting = [pid];
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    const [resident, cpu, children] = await Promise.all([residentOf(at), cpuOf(at), childrenOf(at)]);
-    rssBytes += resident;
-    cpuMs += cpu;
-    waiting.push(...children);
+    rssBytes += residentOf(at);
+    cpuMs += cpuOf(at);
+    waiting.push(...childrenOf(at));
+    if (waiting.length > 0) await nextTurn();
   }
   return { rssBytes, cpuMs };
 }
 
-async function residentOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+function residentOf(pid: number): number {
+  const status = told(`/proc/${pid}/status`);
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
 /** Its own time and that of the children it has waited for, in its programs and in the kernel. */
-async function cpuOf(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+function cpuOf(pid: number): number {
+  const stat = told(`/proc/${pid}/stat`);
   // The name in parentheses may hold anything: what follows the last one is regular.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
 }
 
-async function childrenOf(pid: number): Promise<number[]> {
-  const tasks = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const lists = await Promise.all(
-    tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'utf8').catch(() => '')),
-  );
+function childrenOf(pid: number): number[] {
+  const lists = tasksOf(pid).map((task) => told(`/proc/${pid}/task/${task}/children`));
   return lists.flatMap((list) =>
     list
       .split(' ')
       .filter((id) => id !== '')
       .map(Number),
   );
+}
+
+function tasksOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // It has ended.
+    return [];
+  }
+}
+
+/** The kernel answers from memory, in some 20 µs; by way of a thread each took the caller ten times as long. */
+function told(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** UNTESTED on other systems: what `ps` says of the process and its children. */

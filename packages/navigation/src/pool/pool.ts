@@ -150,8 +150,8 @@ export class ServerPool implements AsyncDisposable {
     } finally {
       entry.users -= 1;
       entry.lastUsed = performance.now();
-      // What it needs is known when the next one is let in; whoever waits for an answer need not wait for that.
-      void this.#measure().then(() => this.#tell());
+      // Whoever waits for room may find some now. Nobody does, mostly, and then a look would only hold the next question up.
+      if (this.#waiting.size > 0) this.#tell();
     }
   }
 
@@ -208,7 +208,7 @@ export class ServerPool implements AsyncDisposable {
 
   async #makeRoom(size: string, signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#measuring;
+      await this.#measure();
       if (this.#closed) throw new ServerBroken('the daemon stops');
       if (signal.aborted)
         throw new ServerBroken('all servers that fit into the memory budget are in use by others');

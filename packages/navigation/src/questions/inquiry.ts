@@ -269,7 +269,7 @@ export class Inquiry {
     const place = await this.#tree(language);
     const warm = this.#means.pool.isWarm(place.root, language);
     const waitMs = warm ? Math.max(this.#means.warmMs, this.asking.waitMs) : this.asking.waitMs;
-    const patience = AbortSignal.timeout(waitMs);
+    using patience = new Patience(waitMs, this.asking.signal);
     // Who waits for the server anyway needs the words only if it does not come.
     const waits = waitMs >= PATIENT_MS;
     const text = warm || waits ? null : ways.byText();
@@ -278,9 +278,9 @@ export class Inquiry {
     // A server that loads its project takes every core: the words come first, and in an instant.
     const asked = text === null ? ask() : text.then(ask, ask);
     if (!warm && waits) this.#means.scout.restUntil(asked);
-    const outcome = await Promise.race([asked, givenUp(patience, warm), givenUp(this.asking.signal, warm)]);
-    if (outcome.answer !== null) return outcome.answer;
-    return withNote(await (text ?? ways.byText()), outcome.why);
+    const outcome = await Promise.race([asked, patience.over]);
+    if (outcome?.answer) return outcome.answer;
+    return withNote(await (text ?? ways.byText()), outcome ? outcome.why : warm ? LATE : LOADING);
   }
 
   async #ask<T>(
@@ -323,13 +323,32 @@ export class Inquiry {
   }
 }
 
-async function givenUp(signal: AbortSignal, warm: boolean): Promise<{ answer: null; why: string }> {
-  if (!signal.aborted)
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  const why = warm
-    ? 'the language server did not answer in time'
-    : 'the language server is still loading the project; ask again in a few seconds, or with a longer wait, for a semantic answer';
-  return { answer: null, why };
+const LATE = 'the language server did not answer in time';
+const LOADING =
+  'the language server is still loading the project; ask again in a few seconds, or with a longer wait, for a semantic answer';
+
+/** How long somebody waits: for so long, or until they give up. Leaves nothing behind at a signal that lives on. */
+class Patience implements Disposable {
+  /** Comes when it is over. */
+  readonly over: Promise<null>;
+  readonly #signal: AbortSignal;
+  readonly #timer: NodeJS.Timeout;
+  readonly #end: () => void;
+
+  constructor(ms: number, signal: AbortSignal) {
+    const { promise, resolve } = Promise.withResolvers<null>();
+    this.over = promise;
+    this.#end = () => resolve(null);
+    this.#signal = signal;
+    this.#timer = setTimeout(this.#end, ms);
+    if (signal.aborted) this.#end();
+    else signal.addEventListener('abort', this.#end, { once: true });
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#signal.removeEventListener('abort', this.#end);
+  }
 }
 
 export const withNote = <T extends Coverage>(answer: T, note: string): T => ({
