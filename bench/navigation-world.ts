@@ -10,7 +10,7 @@ const PACKAGE = '@babylonjs/core@9.31.0';
 const CACHE = fileURLToPath(new URL('../.cache/bench-navigation', import.meta.url));
 
 /** The project, fetched once. Its declarations are left out, so that imports lead to the sources. */
-export function obtain(): { readonly root: string; readonly files: number } {
+export function obtain(): { readonly root: string; readonly files: readonly string[] } {
   const repository = join(CACHE, 'repository');
   const root = join(`${repository}.worktrees`, 'base');
   if (!existsSync(root)) {
@@ -45,7 +45,7 @@ export function obtain(): { readonly root: string; readonly files: number } {
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.js'),
   );
-  return { root, files: files.length };
+  return { root, files: files.toSorted() };
 }
 
 /** Another worktree with the same files. */

@@ -3,10 +3,12 @@
 // definition, and what is shown there), and take the answer in. It reads no line of an answer, looks for no text hits that the
 // server did not list, and does not notice when a file changes; all of that is in our time.
 //   npm run bench:navigation [-- --worktrees 10 --budget 3072 --rounds 5]; 0 leaves a part out
+import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Navigation } from '@reveille/navigation';
-import type { Usages } from '@reveille/protocol';
+import type { ToolNavigation, Usages } from '@reveille/protocol';
 import type { Sandbox } from '@reveille/worktrees';
 import { BareServer } from './bare-server.ts';
 import { workOf } from './server-work.ts';
@@ -41,16 +43,16 @@ const NAMES: readonly Name[] = [
   { symbol: 'Tools', file: 'Misc/tools.pure.js' },
 ];
 
-/** A large file that uses these names. */
-const FROM = { file: 'Meshes/mesh.pure.js', symbols: ['Vector3', 'Matrix', 'Logger', 'Observable'] };
-
 /** How long an answer may take beside that of a bare server; and one from text, in milliseconds. */
 const MOST_TIMES = 1.2;
 const MOST_TEXT_MS = 500;
 const goals = { met: 0, all: 0 };
 
 const { root, files } = obtain();
-console.log(`${files} files`);
+console.log(`${files.length} files`);
+/** Every hundredth file with a class, and every twentieth with an import: what its last name is, is asked from there. */
+const CLASSES = namesIn(100, /^export class (?<name>\w+)/m);
+const IMPORTS = namesIn(20, /^import \{ (?:[\w$]+, )*(?<name>[\w$]+) \} from "\./m);
 const sandbox = await openBench();
 try {
   if (Number(values.rounds) > 0) {
@@ -63,6 +65,16 @@ try {
   );
 } finally {
   await sandbox.close();
+}
+
+/** The first name that a pattern finds in every so-manieth file. */
+function namesIn(every: number, pattern: RegExp): Name[] {
+  return files
+    .filter((_, i) => i % every === 0)
+    .flatMap((file) => {
+      const symbol = pattern.exec(readFileSync(join(root, file), 'utf8'))?.groups?.['name'];
+      return symbol === undefined ? [] : [{ symbol, file }];
+    });
 }
 
 async function timed<T>(act: () => Promise<T>): Promise<{ readonly ms: number; readonly value: T }> {
@@ -78,13 +90,14 @@ interface Pair {
   /** What the server itself worked for it, which does not depend on what else the machine does. */
   readonly work?: { readonly ours: number; readonly bare: number };
 }
-/** Of every name: when it is asked for the first time, and the same again, as for the next page. */
 interface Round {
   readonly cold: Pair;
-  readonly warm: readonly Pair[];
-  readonly again: readonly Pair[];
-  /** From a file that uses a name to where it is defined. */
-  readonly goTo: readonly Pair[];
+  /** Uses of names, when they are asked for the first time, and the same again, as for the next page. */
+  readonly uses: readonly Pair[];
+  readonly usesAgain: readonly Pair[];
+  /** From a file that imports a name to where it is defined, likewise. */
+  readonly definitions: readonly Pair[];
+  readonly definitionsAgain: readonly Pair[];
 }
 
 /** Both are asked in turn, each first in every other round, so that whatever else the machine does meets both. Medians count. */
@@ -109,22 +122,42 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
       bare: middle((round) => pick(round)?.work?.bare),
     },
   });
+  for (const [i, { symbol }] of NAMES.entries()) {
+    console.log(
+      `  ${told(
+        `uses of ${symbol}`,
+        median(({ uses }) => uses[i]),
+      )}`,
+    );
+    precision(answers[i]);
+  }
   show(
     'cold, first semantic answer',
     median(({ cold }) => cold),
   );
-  for (const [i, { symbol }] of NAMES.entries())
-    for (const which of ['warm', 'again'] as const)
-      show(
-        `${which}, ${symbol}`,
-        median((round) => round[which][i]),
-      );
-  for (const [i, symbol] of FROM.symbols.entries())
-    show(
-      `go to the definition of ${symbol}`,
-      median((round) => round.goTo[i]),
-    );
-  for (const [i, { symbol }] of NAMES.entries()) precision(symbol, answers[i]);
+  const all = NAMES.length + CLASSES.length;
+  show(
+    `uses of ${all} names, each new`,
+    median(({ uses }) => total(uses)),
+  );
+  show(
+    'the same again',
+    median(({ usesAgain }) => total(usesAgain)),
+  );
+  show(
+    `definitions of ${IMPORTS.length} imports, each new`,
+    median(({ definitions }) => total(definitions)),
+  );
+  show(
+    'the same again',
+    median(({ definitionsAgain }) => total(definitionsAgain)),
+  );
+}
+
+/** All of them one after another. */
+function total(pairs: readonly Pair[]): Pair {
+  const sum = (which: 'ours' | 'bare'): number => pairs.reduce((all, pair) => all + pair[which], 0);
+  return { ours: sum('ours'), bare: sum('bare') };
 }
 
 async function pairedRound(
@@ -149,9 +182,22 @@ async function pairedRound(
   const ours = await askOurs();
   await quiet();
   const started = first ?? (await askBare());
-  const bare = started.value;
   await quiet();
   const [pid = 0] = navigation.figures.pids;
+  const warm = await warmRound({ ask, pid, bare: started.value, oursFirst });
+  await started.value.stop();
+  return { round: { cold: { ours: ours.ms, bare: started.ms }, ...warm.round }, answers: warm.answers };
+}
+
+interface Both {
+  readonly ask: ToolNavigation;
+  /** Of our server. */
+  readonly pid: number;
+  readonly bare: BareServer;
+  readonly oursFirst: boolean;
+}
+
+async function warmRound({ ask, pid, bare, oursFirst }: Both) {
   const pair = async <T>(own: () => Promise<T>, others: () => Promise<unknown>) => {
     const before = oursFirst ? null : await worked(bare.pid, others);
     const mine = await worked(pid, own);
@@ -161,33 +207,38 @@ async function pairedRound(
       answer: mine.value,
     };
   };
-  const warm: Pair[] = [];
-  const again: Pair[] = [];
-  const answers: Usages[] = [];
-  const askBoth = (name: Name) =>
+  const usesOf = (name: Name) =>
     pair(
       () => ask.usages(name, PATIENT),
       () => bare.references(name.symbol, name.file),
     );
-  // All that is new first, and then the names again: a server that was asked twice before the next name would know more than the other.
-  for (const name of NAMES) {
-    const once = await askBoth(name);
-    warm.push(once.pair);
-    answers.push(once.answer);
-  }
-  await quiet();
-  const goTo: Pair[] = [];
-  for (const symbol of FROM.symbols) {
-    const both = await pair(
-      () => ask.definitions({ symbol, from: FROM.file }, PATIENT),
-      () => bare.definition(symbol, FROM.file),
+  const definitionOf = ({ symbol, file }: Name) =>
+    pair(
+      () => ask.definitions({ symbol, from: file }, PATIENT),
+      () => bare.definition(symbol, file),
     );
-    goTo.push(both.pair);
-  }
+  // All that is new first, and then the names again: a server that was asked twice before the next name would know more than the other.
+  const uses = await inTurn([...NAMES, ...CLASSES], usesOf);
+  const definitions = await inTurn(IMPORTS, definitionOf);
+  const usesAgain = await inTurn([...NAMES, ...CLASSES], usesOf);
+  const definitionsAgain = await inTurn(IMPORTS, definitionOf);
+  const pairs = (all: readonly { readonly pair: Pair }[]): Pair[] => all.map((each) => each.pair);
+  return {
+    round: {
+      uses: pairs(uses),
+      usesAgain: pairs(usesAgain),
+      definitions: pairs(definitions),
+      definitionsAgain: pairs(definitionsAgain),
+    },
+    answers: uses.map(({ answer }) => answer),
+  };
+}
+
+async function inTurn<T>(names: readonly Name[], question: (name: Name) => Promise<T>): Promise<T[]> {
+  const all: T[] = [];
+  for (const name of names) all.push(await question(name));
   await quiet();
-  for (const name of NAMES) again.push((await askBoth(name)).pair);
-  await bare.stop();
-  return { round: { cold: { ours: ours.ms, bare: started.ms }, warm, again, goTo }, answers };
+  return all;
 }
 
 /** When the machine does next to nothing any more; not for longer than five seconds. */
@@ -204,11 +255,14 @@ function busyMs(): number {
   return cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
 }
 
-function show(what: string, { ours, bare, work }: Pair): void {
+function show(what: string, pair: Pair): void {
+  goal(told(what, pair), pair.ours <= MOST_TIMES * pair.bare);
+}
+
+function told(what: string, { ours, bare, work }: Pair): string {
   const both =
     work && Number.isFinite(work.ours) ? `   server worked ${work.ours}, bare ${work.bare} ms` : '';
-  const figures = `${ours.toFixed(0).padStart(7)} ms   bare ${bare.toFixed(0).padStart(7)} ms   ${(ours / bare).toFixed(2)} ×`;
-  goal(`${what.padEnd(44)} ${figures}${both}`, ours <= MOST_TIMES * bare);
+  return `${what.padEnd(44)} ${ours.toFixed(0).padStart(7)} ms   bare ${bare.toFixed(0).padStart(7)} ms   ${(ours / bare).toFixed(2)} ×${both}`;
 }
 
 function goal(line: string, met: boolean): void {
@@ -227,13 +281,13 @@ async function worked<T>(
 }
 
 /** What words alone would have said. */
-function precision(symbol: string, answer: Usages | undefined): void {
+function precision(answer: Usages | undefined): void {
   if (!answer) return;
   const other = answer.uncovered.reduce((sum, { count }) => sum + count, 0);
   const real = answer.usages.length + answer.definitions.length;
   const share = (100 * real) / (real + other);
   console.log(
-    `${symbol.padEnd(28)} ${real} places, ${other} other text hits: words alone are right in ${share.toFixed(0)} %; ${answer.found}, complete: ${answer.complete}${answer.notes.length > 0 ? ` (${answer.notes.join('; ')})` : ''}`,
+    `    ${real} places, ${other} other text hits: words alone are right in ${share.toFixed(0)} %; ${answer.found}, complete: ${answer.complete}${answer.notes.length > 0 ? ` (${answer.notes.join('; ')})` : ''}`,
   );
 }
 
