@@ -16,6 +16,12 @@ const TEXTS: readonly string[] = [
   'f(() =>\nfunction x() {})',
   'const s = "{"; // {\nexport interface x {}',
   '  class x {}\nexport function* x() {}\nexport const x = 1;',
+  'let x = (() => {\n  let x = new A();\n})();\nvar x = { a: 1 };\nconst x = [1];',
+  'const x = (a) => a;\nlet x = function () {};\nvar x = async () => 1;\nconst x = f(1), y = 2;\nlet x;',
+  '/**\n * Of many words,\n * and lines.\n *\n * @param a\n */\nexport abstract class x extends y.z {\n}\n',
+  '/** One. */\n\ninterface x {}\nconst a = 1\nenum x { a }',
+  '/** Far. */\n// Near.\nclass x {}\n@decorated\nclass x {}\n@decorated({\n})\nclass x {}',
+  'class x<T extends { a: 1 }> {}\nclass x\n{}\n/* plain */ class x {}',
 ];
 
 test('[NAV1.6] what begins its line and is declared at the top is known without parsing, as the parser knows it', async () => {
@@ -24,16 +30,17 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
     for (const spot of spotsOf(text, 'x')) {
       const { declared } = placeText('a.ts', heldText(text), spot);
       const parsed = await syntax.at('a.ts', text, spot);
-      const { name, kind, exported, container, local } = parsed ?? {};
-      if (declared) {
-        expect({ ...declared, container: null, local: false }, text).toEqual({
-          name,
-          kind,
-          exported,
-          container,
-          local,
-        });
-      }
+      const { name, kind, exported, container, local, signature, doc } = parsed ?? {};
+      if (!declared) continue;
+      const { shown, ...known } = declared;
+      expect({ ...known, container: null, local: false }, text).toEqual({
+        name,
+        kind,
+        exported,
+        container,
+        local,
+      });
+      if (shown) expect(shown, text).toEqual({ signature, doc });
     }
   const seen = (text: string) =>
     spotsOf(text, 'x').map((spot) => placeText('a.ts', heldText(text), spot).declared?.kind ?? null);
@@ -46,11 +53,40 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
     [null, null, null, 'enum'],
     [null],
     ['interface'],
-    [null, null, null],
+    [null, null, 'variable'],
+    ['variable', null, 'variable', 'variable'],
+    [null, null, null, null, null],
+    ['class'],
+    ['interface', 'enum'],
+    ['class', 'class', 'class'],
+    ['class', 'class', null],
+  ]);
+  const docs = (text: string) =>
+    spotsOf(text, 'x').map((spot) => placeText('a.ts', heldText(text), spot).declared?.shown?.doc);
+  expect(TEXTS.slice(-4).map(docs)).toEqual([
+    ['Of many words, and lines.'],
+    [undefined, null],
+    [undefined, undefined, undefined],
+    [undefined, undefined, undefined],
   ]);
   expect(placeText('a.py', heldText('class x {}'), { line: 1, column: 7 }).declared).toBeNull();
   expect(placeText('a.ts', heldText('a\r\nb  \r\n'), { line: 2, column: 1 }).text).toBe('b');
   expect(placeText('a.ts', heldText('a'), { line: 3, column: 1 }).text).toBe('');
+});
+
+test('[NAV2.9] what is called in JavaScript is used there; in TypeScript a method may be declared that way', () => {
+  const isUsed = (text: string, path = 'a.js') => plainUses(path, heldText(text), 'x') !== null;
+  for (const call of ['x();', 'f(a, x(1), b)', "x('(', /[)]/, `)`);", 'x(\n  1,\n).y;', 'x(() => {\n});'])
+    expect([isUsed(call), isUsed(call, 'a.ts')], call).toEqual([true, false]);
+  for (const method of [
+    'x() {}',
+    'x(a = ");") {}',
+    'x()\n{}',
+    'x({ a }) {',
+    'x(',
+    `x(${' '.repeat(2_000)});`,
+  ])
+    expect(isUsed(`class A {\n${method}\n}`), method).toBe(false);
 });
 
 test('[NAV2.9] of the uses of a name those are asked about that may mean something else', () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { existsSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -94,6 +94,29 @@ describe('a definition is asked for before the disk was looked at', () => {
     expect(await of('use.ts')).toEqual(['a.ts:2 The first.']);
     return { tree, of, [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
   };
+
+  test.runIf(linux)(
+    '[NAV3.26] while nothing has changed the same question is answered from memory, and nothing is left at its signal',
+    async () => {
+      await using rig = await Rig.open();
+      const tree = rig.tree('a', { ...files, 'f.ts': "export const make = () => new Map<string, 'a'>();\n" });
+      tree.write({ 'g.ts': "import { make } from './f';\nmake();\n" });
+      const { signal } = new AbortController();
+      const of = (from: string, symbol: string) =>
+        tree.ask.definitions({ symbol, from }, { ...PATIENT, signal });
+      const first = await of('g.ts', 'make');
+      expect(first.definitions).toMatchObject([{ path: 'f.ts', line: 1 }]);
+      const family = rig.navigation.figures.pids.flatMap(familyOf);
+      for (const pid of family) process.kill(pid, 'SIGSTOP');
+      expect(await of('g.ts', 'make')).toEqual(first);
+      for (const pid of family.toReversed()) process.kill(pid, 'SIGCONT');
+      tree.write({ 'f.ts': '\nexport const make = () => 1;\n' });
+      const next = await of('g.ts', 'make');
+      expect(next.definitions).toMatchObject([{ path: 'f.ts', line: 2 }]);
+      expect(next.definitions[0]?.signature).not.toContain('Map');
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
+    },
+  );
 
   test('[NAV3.24] it does not count if the file, or the one it leads to, was edited since', async () => {
     await using rig = await opened();

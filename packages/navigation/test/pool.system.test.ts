@@ -10,6 +10,7 @@ import { SCRIPTED, goFiles } from './scripted.ts';
 
 const go = LANGUAGES.find(({ name }) => name === 'go')!;
 const { signal } = new AbortController();
+const patience = () => signal;
 
 function poolWith(settings: Partial<PoolSettings>): ServerPool {
   const sources = { path: '', folders: [], configured: { go: [SCRIPTED] } };
@@ -35,7 +36,7 @@ async function setUp(settings: Partial<PoolSettings>, names: readonly string[]) 
   const pool = poolWith(settings);
   const ask = async (i: number) =>
     await pool.use(places[i]!, go, {
-      signal,
+      patience,
       act: (session) => session.references({ path: 'all.go', line: 3, column: 6 }),
     });
   return {
@@ -80,7 +81,7 @@ describe('one budget for all servers', () => {
   test('[NAV3.7] only so many load their project at once; the others wait in line', async () => {
     await using world = await setUp({ coldStarts: 1 }, ['a', 'b']);
     const gate = Promise.withResolvers<void>();
-    const first = world.pool.use(world.places[0]!, go, { signal, act: () => gate.promise });
+    const first = world.pool.use(world.places[0]!, go, { patience, act: () => gate.promise });
     const second = world.ask(1);
     await until(() => world.pool.figures.pids.length === 1);
     for (let i = 0; i < 5; i++) await world.pool.measure();
@@ -94,10 +95,10 @@ describe('one budget for all servers', () => {
   test('[NAV3.7] whoever gives up in line is told why, and starts nothing', async () => {
     await using world = await setUp({ coldStarts: 1 }, ['a', 'b']);
     const gate = Promise.withResolvers<void>();
-    const first = world.pool.use(world.places[0]!, go, { signal, act: () => gate.promise });
+    const first = world.pool.use(world.places[0]!, go, { patience, act: () => gate.promise });
     const leaving = new AbortController();
     const second = world.pool.use(world.places[1]!, go, {
-      signal: leaving.signal,
+      patience: () => leaving.signal,
       act: async () => undefined,
     });
     leaving.abort();

@@ -57,7 +57,8 @@ export class Connection {
   readonly #process: ServerProcess;
   readonly #rpc: MessageConnection;
   #hangMs: number;
-  readonly #broken = Promise.withResolvers<never>();
+  /** Those who wait for an answer are told if there will be none. */
+  readonly #waiting = new Set<(error: ServerBroken) => void>();
   #why: string | null = null;
   #progress = 0;
 
@@ -87,8 +88,6 @@ export class Connection {
   private constructor(process: ServerProcess, { root, settings, startMs }: ConnectOptions) {
     this.#process = process;
     this.#hangMs = startMs;
-    // Everybody who waits is told; nobody need be waiting.
-    this.#broken.promise.catch(() => undefined);
     this.#rpc = createMessageConnection(new PromptReader(process.stdout), new PromptWriter(process.stdin));
     this.#rpc.onError(([error]) => {
       if (isUnwritten(error)) return this.#unheard();
@@ -120,21 +119,21 @@ export class Connection {
       () => this.#break(`it did not answer ${method} within ${this.#hangMs} ms`),
       this.#hangMs,
     );
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.add(reject);
     try {
-      const answer: unknown = await Promise.race([
-        this.#rpc.sendRequest(method, params).catch((error: unknown) => {
-          if (!isUnwritten(error)) throw error;
-          this.#unheard();
-          return this.#broken.promise;
-        }),
-        this.#broken.promise,
-      ]);
+      this.#rpc.sendRequest(method, params).then(resolve, (error: unknown) => {
+        if (isUnwritten(error)) this.#unheard();
+        else reject(error);
+      });
+      const answer = await promise;
       const parsed = shape.safeParse(answer ?? null);
       if (parsed.success) return parsed.data;
       this.#break(`its answer to ${method} makes no sense`);
       throw new ServerBroken(this.#why ?? '');
     } finally {
       clearTimeout(hang);
+      this.#waiting.delete(reject);
     }
   }
 
@@ -161,7 +160,7 @@ export class Connection {
   #break(why: string): void {
     if (this.#why !== null) return;
     this.#why = why;
-    this.#broken.reject(new ServerBroken(why));
+    for (const reject of this.#waiting) reject(new ServerBroken(why));
     this.#rpc.dispose();
     this.#process.kill();
   }

@@ -1,9 +1,11 @@
 import { relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Definitions, Usages } from '@reveille/protocol';
 import type { z } from 'zod';
 import { extensionOf, type Language } from '../languages.ts';
 import type { Changes } from '../text/known-tree.ts';
 import type { Before } from '../text/names.ts';
+import { Answers } from './answers.ts';
 import { ServerBroken, type Connection } from './connection.ts';
 import {
   Hover,
@@ -32,7 +34,9 @@ export interface Spot {
 
 /** More than one question opens; those that were opened first are closed. */
 const MOST_OPEN = 600;
-const MOST_ANSWERS = 20;
+/** A list of uses can be long, and is asked for again for its next page; a definition is short. */
+const MOST_USAGES = 20;
+const MOST_DEFINITIONS = 1_000;
 const MOST_DEFINED = 1_000;
 
 /** The questions that are asked of one server about one tree, and what it has been told of it. */
@@ -53,7 +57,9 @@ export class ServerSession {
   #settledAt = -1;
   /** Where symbols were defined when they were last asked about. */
   readonly #defined = new Map<string, Spot>();
-  readonly #answers = new Map<string, { readonly version: number; readonly answer: unknown }>();
+  /** What was answered last, with all that others than the server know. */
+  readonly usages = new Answers<Usages>(MOST_USAGES);
+  readonly definitions = new Answers<Definitions>(MOST_DEFINITIONS);
 
   constructor(connection: Connection, options: { readonly language: Language; readonly root: string }) {
     this.#connection = connection;
@@ -73,25 +79,6 @@ export class ServerSession {
   /** What it answered is stable. `told` is from before it was asked: others may have told it more meanwhile. */
   settle(told: number): void {
     this.#settledAt = Math.max(this.#settledAt, told);
-  }
-
-  hasAnswered(key: string): boolean {
-    return this.#answers.has(key);
-  }
-
-  /** An answer to the same question, if nothing has changed on disk since. Whoever remembers it knows its type. */
-  answered<T>(key: string): T | null {
-    const known = this.#answers.get(key);
-    return known && known.version === this.version ? (known.answer as T) : null;
-  }
-
-  /** `version` is that of the look the answer was made from: others may have brought the session up since. */
-  remember<T>(key: string, version: number, answer: T): T {
-    this.#answers.delete(key);
-    this.#answers.set(key, { version, answer });
-    for (const oldest of this.#answers.keys())
-      if (this.#answers.size > MOST_ANSWERS) this.#answers.delete(oldest);
-    return answer;
   }
 
   /** Where a symbol of this name was last found. No more than a guess: files are edited, and others have the name too. */

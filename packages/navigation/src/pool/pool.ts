@@ -127,16 +127,16 @@ export class ServerPool implements AsyncDisposable {
   }
 
   /**
-   * Asks the server of a tree, which is started if need be. `given up` counts only while it waits in line: what has been
+   * Asks the server of a tree, which is started if need be. `patience` counts only while it waits in line: what has been
    * started goes on, so that the next question finds it warm.
    */
   async use<T>(
     place: Pick<Place, 'root' | 'repository' | 'launch'>,
     language: Language,
-    options: { readonly signal: AbortSignal; readonly act: (session: ServerSession) => Promise<T> },
+    options: { readonly patience: () => AbortSignal; readonly act: (session: ServerSession) => Promise<T> },
   ): Promise<T> {
     const entry =
-      this.#take(keyOf(place.root, language)) ?? (await this.#enter(place, language, options.signal));
+      this.#take(keyOf(place.root, language)) ?? (await this.#enter(place, language, options.patience()));
     try {
       const { session } = await entry.server;
       const answer = await options.act(session);

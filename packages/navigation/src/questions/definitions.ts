@@ -5,9 +5,10 @@ import { isUse } from '../syntax/uses.ts';
 import type { Look, TextHit } from '../text/known-tree.ts';
 import type { Spot as TreeSpot } from '../text/spots.ts';
 import { anchorsIn, type Anchors } from './anchors.ts';
-import { describe, describeOutside } from './describe.ts';
+import { describe } from './describe.ts';
 import { EarlyAnswer } from './early-answer.ts';
 import { hitsOf, inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { AT_ONCE, MOST_SHOWN, followed, resolve, shown, unique } from './places.ts';
 import { openFile, openProjects, projectFilesIn } from './projects.ts';
 
 export interface DefinitionsAsk {
@@ -20,7 +21,6 @@ export interface DefinitionsAsk {
  * timed, so that the same question has the same answer on any machine; a second is worth some ten million.
  */
 const MOST_PARSED = { text: 2_000_000, semantic: 50_000_000 };
-const MOST_SHOWN = 40;
 
 export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Promise<Definitions> {
   const { symbol, from } = asked;
@@ -33,20 +33,32 @@ export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Prom
   });
 }
 
-async function definitionsFrom(
-  inquiry: Inquiry,
-  asked: { readonly symbol: string; readonly from: string },
-): Promise<Definitions> {
+async function definitionsFrom(inquiry: Inquiry, asked: Required<DefinitionsAsk>): Promise<Definitions> {
   const { name, container } = splitSymbol(asked.symbol);
-  // While the file is read and the disk is looked at. If anything turns out otherwise, it does not count.
-  const early = EarlyAnswer.begin(inquiry, { ...asked, name: container ?? name });
   const { path: from, text: head } = await inquiry.head(asked.from);
-  early?.ask(head);
   const ask = { symbol: asked.symbol, from };
+  const isKnown = inquiry.warmSession(from)?.definitions.has(keyFor(ask)) === true;
+  // While the disk is looked at. If anything turns out otherwise, it does not count.
+  const early = isKnown ? null : EarlyAnswer.begin(inquiry, { ...ask, name: container ?? name, head });
   return await inquiry.answer(languageOf(ask.from), {
     byText: async () => await byText(inquiry, ask),
-    byServer: async (session) => await fromFile(inquiry, session, { ...ask, early }),
+    byServer: async (session) =>
+      (await knownFrom(inquiry, session, ask)) ?? (await fromFile(inquiry, session, { ...ask, early })),
   });
+}
+
+const keyFor = ({ symbol, from }: Required<DefinitionsAsk>): string => `${from}\0${symbol}`;
+
+/** The same question again, if nothing has changed on disk since. */
+async function knownFrom(
+  inquiry: Inquiry,
+  session: ServerSession,
+  ask: Required<DefinitionsAsk>,
+): Promise<Definitions | null> {
+  const key = keyFor(ask);
+  if (!session.definitions.has(key)) return null;
+  await inquiry.bringUp(session);
+  return session.definitions.get(key, session.version);
 }
 
 /** The language in which the name stands most often. */
@@ -66,7 +78,7 @@ async function fromFile(
   const { name, container } = splitSymbol(ask.symbol);
   // `Class.method` is found in the class: what the class is, its file says.
   const asked = container ?? name;
-  const { anchors, found: resolved } = await resolvedFrom(inquiry, session, { ...ask, name: asked });
+  const { anchors, found: resolved, version } = await resolvedFrom(inquiry, session, { ...ask, name: asked });
   const places = await followed(inquiry, session, resolved);
   if (places.length === 0) {
     const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
@@ -85,23 +97,24 @@ async function fromFile(
     };
   }
   const [first] = inside(found);
-  if (first) session.defined(ask.symbol, first);
+  // Where the next one who asks for it will most likely be led to, if the server must be asked what to show there.
+  if (first && !(await inquiry.placeText(first)).declared?.shown) session.defined(ask.symbol, first);
   // What leads to the import itself leads nowhere.
   const here = inside(found).filter(({ path }) => path === ask.from);
   const lines = await Promise.all(here.map(({ path, line }) => inquiry.lineAt(path, line)));
   const broken = lines.filter((line) =>
     /^\s*(?:import|from)\b|^\s*export\b.*\bfrom\b|\brequire\(/.test(line),
   );
-  return {
-    definitions: await shown(inquiry, session, { places: found, name }),
-    found: 'semantic',
-    complete: broken.length === 0,
-    notes:
-      broken.length === 0
-        ? anchors.notes
-        : ['an import could not be followed: its package is not installed, or its path is wrong'],
-    uncovered: [],
-  };
+  const answer = { definitions: await shown(inquiry, session, { places: found, name }), uncovered: [] };
+  if (broken.length > 0)
+    return {
+      ...answer,
+      found: 'semantic',
+      complete: false,
+      notes: ['an import could not be followed: its package is not installed, or its path is wrong'],
+    };
+  const whole: Definitions = { ...answer, found: 'semantic', complete: true, notes: anchors.notes };
+  return session.definitions.keep(keyFor(ask), version, whole);
 }
 
 /** What a name means in a file, by all places where it may mean something else. */
@@ -109,10 +122,15 @@ async function resolvedFrom(
   inquiry: Inquiry,
   session: ServerSession,
   { from, name, early }: { readonly from: string; readonly name: string; readonly early: EarlyAnswer | null },
-): Promise<{ readonly anchors: Anchors; readonly found: readonly ServerPlace[] }> {
+): Promise<{
+  readonly anchors: Anchors;
+  readonly found: readonly ServerPlace[];
+  /** Of the tree, as the server was told of it before it was asked. */
+  readonly version: number;
+}> {
   const known = (await early?.of(session, from)) ?? null;
   if (!known) inquiry.forgetEarly();
-  const [, anchors] = await Promise.all([
+  const [{ version }, anchors] = await Promise.all([
     known ? inquiry.tell(session, known.survey.look) : inquiry.bringUp(session),
     anchorsIn(inquiry, from, name, known?.survey.uses),
     projectFilesIn(inquiry, session.language),
@@ -125,49 +143,11 @@ async function resolvedFrom(
       ? await before.places
       : await session.definition({ ...spot, path: from });
   const found = unique((await inBatches(anchors.spots, AT_ONCE, ask)).flat());
-  if (found.length > 0 || session.isOpen(from)) return { anchors, found };
+  if (found.length > 0 || session.isOpen(from)) return { anchors, found, version };
   // A file that belongs to no project is known to a server only while it is open.
   await openFile(inquiry, session, from);
   const spots = anchors.spots.map((spot) => ({ ...spot, path: from }));
-  return { anchors, found: await resolve(session, spots) };
-}
-
-const unique = (places: readonly ServerPlace[]): ServerPlace[] => [
-  ...new Map(places.map((place) => [`${place.file}:${place.line}:${place.column}`, place])).values(),
-];
-
-/** Questions in the server's line at once. */
-const AT_ONCE = 32;
-
-/**
- * To what is really defined: from a name that only passes another on (`module.exports = { name }`) one step further, and from
- * a constructor to its class if that is there too.
- */
-async function followed(
-  inquiry: Inquiry,
-  session: ServerSession,
-  places: readonly ServerPlace[],
-): Promise<ServerPlace[]> {
-  const all = await inBatches(places, 4, async (place): Promise<ServerPlace[]> => {
-    const { path, line, column } = place;
-    if (path === null || (await inquiry.definedAt({ path, line, column }))) return [place];
-    const further = await resolve(session, [{ path, line, column }]);
-    return further.length > 0 ? further : [place];
-  });
-  const targets = unique(all.flat());
-  const lines = await Promise.all(
-    targets.map(async ({ path, line, column }) =>
-      path === null ? '' : (await inquiry.placeText({ path, line, column })).text,
-    ),
-  );
-  const plain = targets.filter(
-    ({ column }, i) => !/^(?:constructor|__init__)\b/.test(lines[i]?.slice(column - 1) ?? ''),
-  );
-  return plain.length > 0 ? plain : targets;
-}
-
-async function resolve(session: ServerSession, spots: readonly Spot[]): Promise<ServerPlace[]> {
-  return unique((await inBatches(spots, AT_ONCE, (spot) => session.definition(spot))).flat());
+  return { anchors, found: await resolve(session, spots), version };
 }
 
 async function members(
@@ -360,22 +340,4 @@ async function byText(inquiry: Inquiry, ask: DefinitionsAsk): Promise<Definition
     ],
     uncovered: [],
   };
-}
-
-async function shown(
-  inquiry: Inquiry,
-  session: ServerSession,
-  { places, name }: { readonly places: readonly (Spot | ServerPlace)[]; readonly name: string },
-): Promise<FoundDefinition[]> {
-  const all = await inBatches(places.slice(0, MOST_SHOWN), 8, async (place): Promise<FoundDefinition> => {
-    const { path, line, column } = place;
-    if (path === null)
-      return describeOutside({ path, file: 'file' in place ? place.file : '', line, column }, name);
-    return await describe(inquiry, { path, line, column }, { name, session });
-  });
-  const rank = ({ path, exported, outside }: FoundDefinition): number =>
-    (outside ? 4 : 0) +
-    (/(?:^|\/)(?:tests?|__tests__|node_modules)\/|\.(?:test|spec)\./.test(path) ? 2 : 0) +
-    (exported ? 0 : 1);
-  return all.toSorted((a, b) => rank(a) - rank(b));
 }

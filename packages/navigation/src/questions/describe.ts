@@ -1,6 +1,6 @@
 import type { FoundDefinition } from '@reveille/protocol';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
-import { firstLines } from '../syntax/definitions.ts';
+import { firstLines } from '../text/first-lines.ts';
 import type { Inquiry } from './inquiry.ts';
 
 export interface Described {
@@ -29,10 +29,10 @@ export async function describe(
   options: { readonly name: string; readonly session?: ServerSession },
 ): Promise<FoundDefinition> {
   const spot = { path, line, column };
-  const [known, hover, { text }] = await Promise.all([
+  const { text, declared } = await inquiry.placeText(spot);
+  const [known, hover] = await Promise.all([
     inquiry.definedAt(spot),
-    options.session ? inquiry.hover(options.session, spot).then(partsOfHover) : null,
-    inquiry.placeText(spot),
+    declared?.shown ?? (options.session ? inquiry.hover(options.session, spot).then(partsOfHover) : null),
   ]);
   // What the server does not show, the parser does.
   const parsed =

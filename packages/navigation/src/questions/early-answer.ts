@@ -22,6 +22,8 @@ export interface EarlyAsk {
   /** What of it is looked for in the file. */
   readonly name: string;
   readonly from: string;
+  /** How the text of that file begins: it says where the server is to be asked. */
+  readonly head: string;
 }
 
 /**
@@ -33,9 +35,8 @@ export class EarlyAnswer {
   readonly #session: ServerSession;
   readonly #asked: EarlyAsk;
   readonly #told: number;
-  readonly #guess: Spot | null;
   readonly #survey: Promise<Survey>;
-  #answer: Answer | null = null;
+  readonly #answer: Answer | null;
 
   /** Null: there is no server that can be asked at once. */
   static begin(inquiry: Inquiry, asked: EarlyAsk): EarlyAnswer | null {
@@ -48,18 +49,19 @@ export class EarlyAnswer {
     this.#session = session;
     this.#asked = asked;
     this.#told = session.told;
-    this.#guess = session.lastDefined(asked.symbol);
-    this.#survey = inquiry.survey(session, { path: asked.from, name: asked.name, guess: this.#guess });
-    this.#survey.catch(() => undefined);
-  }
-
-  /** How the text of the file begins says where the server is to be asked. */
-  ask(head: string): void {
-    const { name, from } = this.#asked;
+    // The server first: it takes longest.
+    const { name, from, head } = asked;
     const spot = firstSpot(head, name);
     this.#answer = spot && { spot, places: this.#ask({ ...spot, path: from }) };
     this.#answer?.places.catch(() => undefined);
-    if (this.#guess) this.#show(this.#guess);
+    const guess = session.lastDefined(asked.symbol);
+    this.#survey = inquiry.survey(session, { path: from, name, guess });
+    if (guess) this.#show(guess);
+    // What is shown where the text says that it leads is asked for before the server has said the same.
+    this.#survey.then(
+      ({ place }) => place && this.#show(place.at),
+      () => undefined,
+    );
   }
 
   /** What was found and asked, if it was this session that was asked about this file, and it has been told of nothing since. */
@@ -78,7 +80,8 @@ export class EarlyAnswer {
 
   /** What will most likely be shown. */
   #show(place: Spot): void {
-    this.#inquiry.hover(this.#session, place).catch(() => undefined);
+    if (!this.#inquiry.likely(place)?.declared?.shown)
+      this.#inquiry.hover(this.#session, place).catch(() => undefined);
     this.#inquiry.placeText(place).catch(() => undefined);
   }
 }

@@ -15,6 +15,7 @@ import type { PlainUses } from '../text/plain-uses.ts';
 import type { Spot } from '../text/spots.ts';
 import type { Survey, SurveyAsk } from '../text/trees.ts';
 import type { Changes, Look, TextHit } from '../text/known-tree.ts';
+import { Patience } from './patience.ts';
 
 /** What questions are answered with. */
 export interface Means {
@@ -41,6 +42,9 @@ export class Inquiry {
   readonly #named = new Map<string, Promise<readonly string[]>>();
   readonly #placeTexts = new Map<string, Promise<PlaceText | undefined>>();
   readonly #hovers = new Map<string, Promise<string | null>>();
+  /** What stands where a name most likely leads; it is being asked for. */
+  #surveying: Promise<unknown> | null = null;
+  #likely: Survey['place'] = null;
   #looked = false;
   #before: Promise<Before | null> | null = null;
   /** The files of the tree, if they are known without the thread. */
@@ -147,18 +151,22 @@ export class Inquiry {
   async survey(session: ServerSession, asked: Pick<SurveyAsk, 'path' | 'name' | 'guess'>): Promise<Survey> {
     this.#looked = true;
     const { projectFiles } = session.language;
-    const { guess } = asked;
     const asking = this.#means.scout.survey(session.root, { ...asked, since: session.version, projectFiles });
     this.#named.set(
       projectFiles.join('\0'),
       asking.then(({ projects }) => projects),
     );
-    if (guess)
-      this.#placeTexts.set(
-        keyOf(guess),
-        asking.then(({ place }) => place ?? undefined),
-      );
+    this.#surveying = asking.then(
+      ({ place }) => (this.#likely = place),
+      () => undefined,
+    );
     return await asking;
+  }
+
+  /** What a survey has told of a place, if it is there already. */
+  likely(spot: Spot & { readonly path: string }): PlaceText | null {
+    const place = this.#likely;
+    return place && keyOf(place.at) === keyOf(spot) ? place : null;
   }
 
   /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
@@ -185,16 +193,22 @@ export class Inquiry {
 
   /** The line of a place that a server named, and what is declared there as far as it is told without parsing. */
   async placeText(spot: Spot & { readonly path: string }): Promise<PlaceText> {
-    const { path, line, column } = spot;
+    const { path, line } = spot;
     const key = keyOf(spot);
-    const known =
-      this.#placeTexts.get(key) ??
-      this.#means.scout.places(this.place.root, [{ path, line, column }]).then(([found]) => found);
+    const known = this.#placeTexts.get(key) ?? this.#placeText(spot);
     this.#placeTexts.set(key, known);
     const found = await known;
     return found && found.text !== ''
       ? { ...found, text: found.text.slice(0, LONGEST_LINE) }
       : { text: await this.lineAt(path, line), declared: null };
+  }
+
+  async #placeText(spot: Spot & { readonly path: string }): Promise<PlaceText | undefined> {
+    await this.#surveying;
+    const { path, line, column } = spot;
+    return (
+      this.likely(spot) ?? (await this.#means.scout.places(this.place.root, [{ path, line, column }]))[0]
+    );
   }
 
   /** What a server shows at a place, asked once. */
@@ -209,6 +223,8 @@ export class Inquiry {
   forgetEarly(): void {
     this.#hovers.clear();
     this.#placeTexts.clear();
+    this.#surveying = null;
+    this.#likely = null;
   }
 
   /** What is defined at this very place; null: nothing is. */
@@ -244,14 +260,14 @@ export class Inquiry {
     const { version: since, before } = session;
     const look = await this.#means.scout.look(session.root, { needle, since, before, explain: true });
     if (!isNothing(look.changes)) this.#names = null;
-    await this.tell(session, look);
-    return look;
+    return await this.tell(session, look);
   }
 
   /** Tells a server what a look found. */
-  async tell(session: ServerSession, look: Pick<Look, 'version' | 'changes'>): Promise<void> {
+  async tell<L extends Pick<Look, 'version' | 'changes'>>(session: ServerSession, look: L): Promise<L> {
     await session.tell(look.changes, (path) => this.#read(path));
     session.version = look.version;
+    return look;
   }
 
   /**
@@ -273,8 +289,7 @@ export class Inquiry {
     // Who waits for the server anyway needs the words only if it does not come.
     const waits = waitMs >= PATIENT_MS;
     const text = warm || waits ? null : ways.byText();
-    const ask = async () =>
-      await this.#ask(place, language, { patience: AbortSignal.timeout(waitMs), byServer: ways.byServer });
+    const ask = async () => await this.#ask(place, language, { waitMs, byServer: ways.byServer });
     // A server that loads its project takes every core: the words come first, and in an instant.
     const asked = text === null ? ask() : text.then(ask, ask);
     if (!warm && waits) this.#means.scout.restUntil(asked);
@@ -286,11 +301,12 @@ export class Inquiry {
   async #ask<T>(
     place: Pick<Place, 'root' | 'repository' | 'launch'>,
     language: Language,
-    options: { readonly patience: AbortSignal; readonly byServer: (session: ServerSession) => Promise<T> },
+    options: { readonly waitMs: number; readonly byServer: (session: ServerSession) => Promise<T> },
   ): Promise<{ answer: T | null; why: string }> {
-    const { patience, byServer } = options;
+    const { waitMs, byServer } = options;
     try {
-      const answer = await this.#means.pool.use(place, language, { signal: patience, act: byServer });
+      const patience = () => AbortSignal.timeout(waitMs);
+      const answer = await this.#means.pool.use(place, language, { patience, act: byServer });
       return { answer, why: '' };
     } catch (error) {
       if (!(error instanceof ServerBroken)) throw error;
@@ -326,30 +342,6 @@ export class Inquiry {
 const LATE = 'the language server did not answer in time';
 const LOADING =
   'the language server is still loading the project; ask again in a few seconds, or with a longer wait, for a semantic answer';
-
-/** How long somebody waits: for so long, or until they give up. Leaves nothing behind at a signal that lives on. */
-class Patience implements Disposable {
-  /** Comes when it is over. */
-  readonly over: Promise<null>;
-  readonly #signal: AbortSignal;
-  readonly #timer: NodeJS.Timeout;
-  readonly #end: () => void;
-
-  constructor(ms: number, signal: AbortSignal) {
-    const { promise, resolve } = Promise.withResolvers<null>();
-    this.over = promise;
-    this.#end = () => resolve(null);
-    this.#signal = signal;
-    this.#timer = setTimeout(this.#end, ms);
-    if (signal.aborted) this.#end();
-    else signal.addEventListener('abort', this.#end, { once: true });
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-    this.#signal.removeEventListener('abort', this.#end);
-  }
-}
 
 export const withNote = <T extends Coverage>(answer: T, note: string): T => ({
   ...answer,

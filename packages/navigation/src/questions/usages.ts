@@ -71,9 +71,9 @@ async function usagesByServer(
 ): Promise<Usages> {
   const key = `usages\0${ask.file}\0${ask.symbol}`;
   // The next page of an answer is the same question again.
-  if (session.hasAnswered(key)) {
+  if (session.usages.has(key)) {
     await inquiry.bringUp(session);
-    const same = session.answered<Usages>(key);
+    const same = session.usages.get(key, session.version);
     if (same) return same;
   }
   const { name } = splitSymbol(ask.symbol);
@@ -108,7 +108,7 @@ async function usagesByServer(
   const targets = isSame ? foreseen : new Targets(inquiry, session);
   const answer = await explained(inquiry, session, { ask, anchors, look, hits, first, notLoaded, targets });
   // What was not complete while a project was being loaded may be so next time.
-  return answer.complete || wasSettled ? session.remember(key, look.version, answer) : answer;
+  return answer.complete || wasSettled ? session.usages.keep(key, look.version, answer) : answer;
 }
 
 /** A server that knows nothing yet loads the project of the file while the tree is looked through. */

@@ -1,4 +1,5 @@
 import type { Node } from './grammars.ts';
+import { firstLines } from '../text/first-lines.ts';
 
 /** Something a file defines. Lines and columns from 1. */
 export interface SyntaxDefinition {
@@ -227,13 +228,4 @@ function docOf(node: Node): string | null {
   if (!above || !/comment/.test(above.type) || above.endPosition.row < outer.startPosition.row - 1)
     return null;
   return firstLines(above.text);
-}
-
-export function firstLines(text: string): string | null {
-  const plain = text
-    .replaceAll(/^\s*\/\*+|\*+\/\s*$|^\s*(?:\*|\/{2,}!?|#+)[ \t]?/gm, '')
-    .trim()
-    .split(/\n\s*\n|\n\s*@/)[0];
-  const line = plain?.replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST);
-  return line ? line : null;
 }

@@ -1,11 +1,14 @@
 import { languageOf } from '../languages.ts';
 import type { Held } from './contents.ts';
+import { firstLines } from './first-lines.ts';
 
 /** What a file declares at a place, as far as it is told without parsing. */
 export interface Declared {
   readonly name: string;
   readonly kind: string;
   readonly exported: boolean;
+  /** Of what is as it is written: a class, an interface, an enumeration. What a function or variable is, a server says. */
+  readonly shown?: { readonly signature: string; readonly doc: string | null };
 }
 
 /** A line, and what is declared at a place of it. */
@@ -16,10 +19,13 @@ export interface PlaceText {
 }
 
 const DECLARES =
-  /^(export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+|async[ \t]+)*(class|function|interface|enum)[ \t]+([\p{L}\p{N}_$]+)/u;
+  /^(export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+|async[ \t]+)*(class|function|interface|enum|const|let|var)[ \t]+([\p{L}\p{N}_$]+)/u;
+/** What a variable is given that is no function for certain: then it is a variable and nothing else. */
+const VALUE = /^[ \t]*=[ \t]*(?:\(\(|\(function\b|new\b|["'`[{\d])/;
+const VARIABLE = new Set(['const', 'let', 'var']);
 
 /**
- * What stands at a place of a script. A class, function, interface or enum that begins its line is known for what it is if no
+ * What stands at a place of a script. A class, function, interface, enum or variable that begins its line is known for what it is if no
  * brace or parenthesis is open there: parsing a large file takes fifty times as long.
  */
 export function placeText(
@@ -33,12 +39,49 @@ export function placeText(
   const start = lines.start(line - 1);
   const row = lines.row(line - 1).trimEnd();
   const match = languageOf(path)?.name === 'typescript' ? DECLARES.exec(row) : null;
-  const [whole = '', exporting, kind = '', name = ''] = match ?? [];
+  const [whole = '', exporting, word = '', name = ''] = match ?? [];
   if (!match || column !== whole.length - name.length + 1) return { text: row, declared: null };
+  const isVariable = VARIABLE.has(word);
+  if (isVariable && !VALUE.test(row.slice(whole.length))) return { text: row, declared: null };
   const isTop =
     exporting === undefined || hasSpaces(text.slice(0, start)) ? isAtTop(held, start) : isCode(held, start);
-  return { text: row, declared: isTop ? { name, kind, exported: exporting !== undefined } : null };
+  if (!isTop) return { text: row, declared: null };
+  const kind = isVariable ? 'variable' : word;
+  const shown = AS_WRITTEN.has(word) ? shownAt(held, start, row) : null;
+  return {
+    text: row,
+    declared: { name, kind, exported: exporting !== undefined, ...(shown && { shown }) },
+  };
 }
+
+const AS_WRITTEN = new Set(['class', 'interface', 'enum']);
+const HEAD = /^(?:(?:export|default|declare)[ \t]+)*([^{</]+?)\s*\{/;
+
+/** How it is written, and the comment above it; null: that is not plain to see. */
+function shownAt(held: Held, start: number, row: string): Declared['shown'] | null {
+  const signature = HEAD.exec(row)?.[1]?.replaceAll(/\s+/g, ' ');
+  const doc = signature === undefined ? undefined : docBefore(held, start);
+  return signature === undefined || doc === undefined ? null : { signature, doc };
+}
+
+/** The comment that documents what begins at an offset; null: there is none, undefined: that is not plain to see. */
+function docBefore(held: Held, start: number): string | null | undefined {
+  const { text } = held;
+  let end = start - 1;
+  while (end >= 0 && isSpace(text, end)) end -= 1;
+  if (end < 0) return null;
+  const region = held.regions()?.at(end);
+  if (region === undefined) return undefined;
+  // What a decorator stands on may be documented above it, and so may what has a plain comment.
+  if (region === null)
+    return text.startsWith('@', text.lastIndexOf('\n', end) + 1) || text[end] === ')' ? undefined : null;
+  const comment = text.slice(region.from, end + 1);
+  const isRightAbove = text.indexOf('\n', end) === start - 1;
+  const documents = region.role === 'comment' && comment.startsWith('/**') && isRightAbove;
+  return documents ? firstLines(comment) : undefined;
+}
+
+const isSpace = (text: string, at: number): boolean => /\s/.test(text[at] ?? '');
 
 /** What is exported is at the top, or in a namespace that begins before it. */
 const hasSpaces = (text: string): boolean => ['namespace ', 'module '].some((word) => begins(text, word));

@@ -2,6 +2,7 @@ import { languageOf } from '../languages.ts';
 import { isUse } from '../syntax/uses.ts';
 import type { Held } from './contents.ts';
 import { importAt, isBound } from './explain.ts';
+import type { Regions } from './lexer.ts';
 import { spotsOf, type Spot, type TextSpot } from './spots.ts';
 
 /** Where a file uses a name and does not define it. */
@@ -20,7 +21,12 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
     return held.text.slice(offset - column + 1, end < 0 ? held.text.length : end);
   };
   const used = spotsOf(held.text, name, held.lines()).filter(({ offset }) => !regions.at(offset));
-  if (!used.every((spot) => isUse(rowOf(spot), spot.column, name))) return null;
+  // In TypeScript a method may be declared without a body.
+  const hasBodies = !/\.[cm]?tsx?$/.test(path);
+  const isPlain = (spot: TextSpot): boolean =>
+    isUse(rowOf(spot), spot.column, name) ||
+    (hasBodies && isCalled(held.text, spot.offset + name.length, regions));
+  if (!used.every(isPlain)) return null;
   // Three dots before it spread it.
   const isMember = ({ offset }: TextSpot): boolean =>
     held.text[offset - 1] === '.' && held.text[offset - 2] !== '.';
@@ -31,6 +37,22 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
     spots: taken.map(({ line, column }) => ({ line, column })),
     members: own.length > 0 ? used.length - own.length : 0,
   };
+}
+
+/** So far the end of its arguments is looked for. */
+const FAR = 1_000;
+
+/** Whether what stands before an offset is called there for certain: arguments follow and no body, as where a method is defined. */
+function isCalled(text: string, offset: number, regions: Regions): boolean {
+  if (text[offset] !== '(') return false;
+  let depth = 0;
+  for (let at = offset; at < offset + FAR; at = regions.at(at)?.to ?? at + 1) {
+    if (regions.at(at)) continue;
+    if (text[at] === '(') depth += 1;
+    if (text[at] === ')') depth -= 1;
+    if (depth === 0) return /^[ \t]*[;,.)\]]/.test(text.slice(at + 1, at + 40));
+  }
+  return false;
 }
 
 /**

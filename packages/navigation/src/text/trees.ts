@@ -2,6 +2,7 @@ import { Contents } from './contents.ts';
 import { placeText, type PlaceText } from './declared.ts';
 import { isAllDefined, type Guessed } from './all-defined.ts';
 import { KnownTree, type Look, type LookOptions } from './known-tree.ts';
+import { leadsTo } from './leads.ts';
 import { plainUses, type PlainUses } from './plain-uses.ts';
 import type { Spot } from './spots.ts';
 
@@ -24,7 +25,7 @@ export interface Survey {
   /** Where the file uses the name; null: a parser must say. */
   readonly uses: PlainUses | null;
   /** What stands where it most likely leads. */
-  readonly place: PlaceText | null;
+  readonly place: (PlaceText & { readonly at: PathSpot }) | null;
 }
 
 /** Trees that nobody asks about are forgotten; another look makes them anew. */
@@ -72,8 +73,14 @@ export class Trees implements Disposable {
       look,
       projects: tree.named(projectFiles, true),
       uses: this.uses(root, path, name),
-      place: (guess && this.places(root, [guess])[0]) ?? null,
+      place: this.#likely(root, { path, name, guess }),
     };
+  }
+
+  #likely(root: string, { path, name, guess }: Pick<SurveyAsk, 'path' | 'name' | 'guess'>): Survey['place'] {
+    const at = guess ?? this.#at(root).files((files) => leadsTo(files, path, name));
+    const [text] = at ? this.places(root, [at]) : [];
+    return at && text ? { ...text, at } : null;
   }
 
   /** Whether a guess is all that a file defines of a name; false: a parser must say. */

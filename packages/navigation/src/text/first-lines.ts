@@ -1,0 +1,11 @@
+const LONGEST = 300;
+
+/** The first paragraph of a comment, on one line; null: it says nothing. */
+export function firstLines(text: string): string | null {
+  const plain = text
+    .replaceAll(/^\s*\/\*+|\*+\/\s*$|^\s*(?:\*|\/{2,}!?|#+)[ \t]?/gm, '')
+    .trim()
+    .split(/\n\s*\n|\n\s*@/)[0];
+  const line = plain?.replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST);
+  return line ? line : null;
+}
