@@ -52,15 +52,14 @@ class Lane {
   }
 
   take(): (() => void) | undefined {
-    for (const [crowd, queue] of this.#crowds) {
-      const enter = queue.take();
-      const alone = this.#crowds.size === 1;
-      if (!queue.empty && alone) return enter;
-      this.#crowds.delete(crowd);
-      if (!queue.empty) this.#crowds.set(crowd, queue);
-      return enter;
-    }
-    return undefined;
+    const { value: next } = this.#crowds.entries().next();
+    if (!next) return undefined;
+    const [crowd, queue] = next;
+    const enter = queue.take();
+    // Whoever is alone stays where it is; else it is the turn of the next.
+    if (queue.empty || this.#crowds.size > 1) this.#crowds.delete(crowd);
+    if (!queue.empty) this.#crowds.set(crowd, queue);
+    return enter;
   }
 }
 

@@ -76,7 +76,14 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
 
 test('[NAV2.9] what is called in JavaScript is used there; in TypeScript a method may be declared that way', () => {
   const isUsed = (text: string, path = 'a.js') => plainUses(path, heldText(text), 'x') !== null;
-  for (const call of ['x();', 'f(a, x(1), b)', "x('(', /[)]/, `)`);", 'x(\n  1,\n).y;', 'x(() => {\n});'])
+  for (const call of [
+    'x();',
+    'f(a, x(1), b)',
+    "x('(', /[)]/, `)`);",
+    'x(\n  1,\n).y;',
+    'x(() => {\n});',
+    `x(${' '.repeat(2_000)});`,
+  ])
     expect([isUsed(call), isUsed(call, 'a.ts')], call).toEqual([true, false]);
   for (const method of [
     'x() {}',
@@ -84,9 +91,15 @@ test('[NAV2.9] what is called in JavaScript is used there; in TypeScript a metho
     'x()\n{}',
     'x({ a }) {',
     'x(',
-    `x(${' '.repeat(2_000)});`,
+    // Nobody counts so far.
+    `${'x('.repeat(100_000)}${')'.repeat(100_000)};`,
   ])
     expect(isUsed(`class A {\n${method}\n}`), method).toBe(false);
+});
+
+test('[NAV2.9] a minified file, all of it one line, keeps nobody waiting', () => {
+  const uses = plainUses('a.min.js', heldText(`${'a=x(1)+[x];'.repeat(100_000)}b`), 'x');
+  expect(uses?.spots.length).toBe(200_000);
 });
 
 test('[NAV2.9] of the uses of a name those are asked about that may mean something else', () => {

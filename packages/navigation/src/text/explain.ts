@@ -123,16 +123,23 @@ export function isBound(text: string, at: number, head: string): boolean {
   return next === '(' && !/(?:\bfunction|\*)\s*$/.test(before);
 }
 
+const LONGEST_IMPORT = 20_000;
+/** What stands nowhere between the word and the names that it binds. */
+const NOT_IN_IMPORT = new Set(`;'"\`=(`);
+
 /** What a name stands for that is bound by the import around it; null: there is none. */
 export function importAt(
   text: string,
   at: number,
   head: string,
 ): { readonly from: string; readonly name: string } | null {
-  const start = text.lastIndexOf('import', at);
+  let near = at;
+  while (near > 0 && at - near < LONGEST_IMPORT && !NOT_IN_IMPORT.has(text[near - 1] ?? '')) near -= 1;
+  const found = text.slice(near, at).lastIndexOf('import');
+  const start = near + found;
+  if (found < 0 || (start > 0 && text[start - 1] !== '\n')) return null;
   const before = text.slice(start, at);
-  if (start < 0 || (start > 0 && text[start - 1] !== '\n') || /[;'"`=(]/.test(before)) return null;
-  const after = /^[^;'"`=(]*\bfrom\s*(['"])([^'"\n]+)\1/.exec(text.slice(at, at + 20_000));
+  const after = /^[^;'"`=(]*\bfrom\s*(['"])([^'"\n]+)\1/.exec(text.slice(at, at + LONGEST_IMPORT));
   const from = after?.[2];
   if (from === undefined) return null;
   if (/\*\s*as\s+$/.test(before)) return { from, name: '*' };

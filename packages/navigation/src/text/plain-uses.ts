@@ -17,15 +17,15 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
   const regions = languageOf(path)?.name === 'typescript' ? held.regions() : null;
   if (!regions) return null;
   const rowOf = ({ offset, column }: TextSpot): string => {
-    const end = held.text.indexOf('\n', offset);
-    return held.text.slice(offset - column + 1, end < 0 ? held.text.length : end);
+    const [rest = ''] = held.text.slice(offset, offset + MOST_REST).split('\n', 1);
+    return held.text.slice(offset - column + 1, offset + rest.length);
   };
   const used = spotsOf(held.text, name, held.lines()).filter(({ offset }) => !regions.at(offset));
   // In TypeScript a method may be declared without a body.
   const hasBodies = !/\.[cm]?tsx?$/.test(path);
+  const isCalled = callsIn(held.text, regions);
   const isPlain = (spot: TextSpot): boolean =>
-    isUse(rowOf(spot), spot.column, name) ||
-    (hasBodies && isCalled(held.text, spot.offset + name.length, regions));
+    isUse(rowOf(spot), spot.column, name) || (hasBodies && isCalled(spot.offset + name.length));
   if (!used.every(isPlain)) return null;
   // Three dots before it spread it.
   const isMember = ({ offset }: TextSpot): boolean =>
@@ -39,20 +39,27 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
   };
 }
 
-/** So far the end of its arguments is looked for. */
-const FAR = 1_000;
+/** So much of a line behind a name: all of a minified file is one. */
+const MOST_REST = 2_000;
+/** Signs that are looked at for one name: calls within calls could make it the square of a file's length. */
+const MOST_SIGNS = 20_000;
 
-/** Whether what stands before an offset is called there for certain: arguments follow and no body, as where a method is defined. */
-function isCalled(text: string, offset: number, regions: Regions): boolean {
-  if (text[offset] !== '(') return false;
-  let depth = 0;
-  for (let at = offset; at < offset + FAR; at = regions.at(at)?.to ?? at + 1) {
-    if (regions.at(at)) continue;
-    if (text[at] === '(') depth += 1;
-    if (text[at] === ')') depth -= 1;
-    if (depth === 0) return /^[ \t]*[;,.)\]]/.test(text.slice(at + 1, at + 40));
-  }
-  return false;
+/** Says what is called for certain where it ends: arguments follow and no body, as where a method is defined. */
+function callsIn(text: string, regions: Regions): (offset: number) => boolean {
+  let left = MOST_SIGNS;
+  return (offset) => {
+    if (text[offset] !== '(') return false;
+    const signs = /[()]/g;
+    signs.lastIndex = offset;
+    let depth = 0;
+    for (let sign = signs.exec(text); sign && left > 0; sign = signs.exec(text)) {
+      left -= 1;
+      if (regions.at(sign.index)) continue;
+      depth += sign[0] === '(' ? 1 : -1;
+      if (depth === 0) return /^[ \t]*[;,.)\]]/.test(text.slice(sign.index + 1, sign.index + 40));
+    }
+    return false;
+  };
 }
 
 /**
