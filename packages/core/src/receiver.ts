@@ -104,11 +104,13 @@ export class AttachedReceiver implements Taker {
   /** What became of them is recorded however often it takes: nobody else knows that they were handed over. */
   async #record(messages: readonly Message[], seen: Seen): Promise<void> {
     try {
-      await decide(this.#context, async (tx) => {
+      const record = async (tx: Tx): Promise<void> => {
         const rows = await again(tx, messages);
         if (seen === 'yes') markRead(tx, rows);
         else giveBack(tx, rows, seen);
-      });
+      };
+      // Behind the ends that are on their way to it: they become one record more, not one each.
+      await decide(this.#context, record, { crowd: this.#session });
     } catch (error) {
       const { retries, log } = this.#context;
       log?.(isStoreError(error) ? 'warn' : 'error', 'what a receiver got is recorded later', {
