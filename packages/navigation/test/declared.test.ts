@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { Syntax } from '../src/syntax/syntax.ts';
 import { heldText } from '../src/text/contents.ts';
+import { guessedSpots } from '../src/questions/anchors.ts';
 import { placeText } from '../src/text/declared.ts';
+import { declarationIn } from '../src/text/exports.ts';
 import { plainUses } from '../src/text/plain-uses.ts';
 import { spotsOf } from '../src/text/spots.ts';
 
@@ -95,6 +97,20 @@ test('[NAV2.9] what is called in JavaScript is used there; in TypeScript a metho
     `${'x('.repeat(100_000)}${')'.repeat(100_000)};`,
   ])
     expect(isUsed(`class A {\n${method}\n}`), method).toBe(false);
+});
+
+test('[NAV1.6] a line, a comment or a file that is made to be slow keeps nobody waiting', () => {
+  const shownIn = (text: string) => {
+    const line = text.split('\n').length;
+    const column = text.length - text.lastIndexOf('\n') - 'x {}'.length;
+    return placeText('a.ts', heldText(text), { line, column }).declared?.shown;
+  };
+  expect(shownIn(`/**${'\n'.repeat(200_000)}*/\nclass x {}`)).toEqual({ signature: 'class x', doc: null });
+  const wide = `class x ${' '.repeat(200_000)}y`;
+  expect(placeText('a.ts', heldText(wide), { line: 1, column: 7 }).declared?.shown).toBeUndefined();
+  const minified = heldText('let x=1;'.repeat(200_000));
+  expect(declarationIn(minified, 'x', { exported: false })).toMatchObject({ offset: 4 });
+  expect(guessedSpots(minified.text, 'x')).toEqual([{ line: 1, column: 5 }]);
 });
 
 test('[NAV2.9] a minified file, all of it one line, keeps nobody waiting', () => {

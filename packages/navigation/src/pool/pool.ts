@@ -150,8 +150,8 @@ export class ServerPool implements AsyncDisposable {
     } finally {
       entry.users -= 1;
       entry.lastUsed = performance.now();
-      // Whoever waits for room may find some now. Nobody does, mostly, and then a look would only hold the next question up.
-      if (this.#waiting.size > 0) this.#tell();
+      // Whoever waits for room looks for some now. Nobody does, mostly, and a look would only hold the next question up.
+      this.#tell();
     }
   }
 

@@ -1,6 +1,6 @@
 import type { SyntaxDefinition } from '../syntax/definitions.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
-import { offsetsOf, spotsOf, type Spot } from '../text/spots.ts';
+import { lineNear, offsetsOf, spotsOf, type Spot } from '../text/spots.ts';
 import { splitSymbol, type Inquiry } from './inquiry.ts';
 
 /** Where a name can be put to a server in a file: the places that define it there, or else those that use it. */
@@ -55,7 +55,8 @@ export function guessedSpots(text: string, symbol: string): Spot[] {
   const { name, container } = splitSymbol(symbol);
   if (container !== null || name === 'default' || !/^[\p{L}\p{N}_$]+$/u.test(name)) return [];
   const starts = offsetsOf(text, name).filter((at) => {
-    const lineStart = text.lastIndexOf('\n', at - 1) + 1;
+    const lineStart = lineNear(text, at);
+    if (lineStart === null) return false;
     return DEFINING.test(text.slice(lineStart, at)) && !NAME_PART.test(text[at + name.length] ?? '');
   });
   return starts.slice(0, MOST_USES).map((start) => {

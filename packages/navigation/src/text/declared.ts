@@ -55,13 +55,16 @@ export function placeText(
 }
 
 const AS_WRITTEN = new Set(['class', 'interface', 'enum']);
-const HEAD = /^(?:(?:export|default|declare)[ \t]+)*([^{</]+?)\s*\{/;
+const MODIFIERS = /^(?:(?:export|default|declare)[ \t]+)*/;
 
 /** How it is written, and the comment above it; null: that is not plain to see. */
 function shownAt(held: Held, start: number, row: string): Declared['shown'] | null {
-  const signature = HEAD.exec(row)?.[1]?.replaceAll(/\s+/g, ' ');
-  const doc = signature === undefined ? undefined : docBefore(held, start);
-  return signature === undefined || doc === undefined ? null : { signature, doc };
+  const [head = ''] = row.split('{', 1);
+  // Its parameters, or a comment, may have braces too.
+  if (head === row || /[</]/.test(head)) return null;
+  const doc = docBefore(held, start);
+  const signature = head.replace(MODIFIERS, '').replaceAll(/\s+/g, ' ').trim();
+  return doc === undefined ? null : { signature, doc };
 }
 
 /** The comment that documents what begins at an offset; null: there is none, undefined: that is not plain to see. */

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path/posix';
 import type { Held } from './contents.ts';
-import { offsetsOf } from './spots.ts';
+import { lineNear, offsetsOf } from './spots.ts';
 
 /** The files of a tree, as far as they can be read. */
 export interface Files {
@@ -104,10 +104,12 @@ export function declarationIn(
   if (!regions) return 'unclear';
   const declared = offsetsOf(held.text, name).flatMap((offset) => {
     if (held.text[offset - 1] !== ' ' && held.text[offset - 1] !== '\t') return [];
-    const from = held.text.lastIndexOf('\n', offset - 1) + 1;
-    const match = DECLARES.exec(held.text.slice(from, offset));
+    const from = lineNear(held.text, offset);
+    const match = from === null ? null : DECLARES.exec(held.text.slice(from, offset));
     const isWhole = match && !NAME_PART.test(held.text[offset + name.length] ?? '');
-    return isWhole && !regions.at(from) ? [{ kind: match[2] ?? '', from, offset, exporting: match[1] }] : [];
+    return isWhole && from !== null && !regions.at(from)
+      ? [{ kind: match[2] ?? '', from, offset, exporting: match[1] }]
+      : [];
   });
   const [only] = declared;
   if (!only) return 'absent';

@@ -27,6 +27,17 @@ export function spotsOf(text: string, name: string, lines = new Lines(text)): Te
     });
 }
 
+/** Nothing that declares a name has so much before it on its line. */
+const MOST_BEFORE = 200;
+
+/** Where the line of an offset begins, if that is near; null: it is not. All of a minified file is one line. */
+export function lineNear(text: string, offset: number): number | null {
+  const near = Math.max(0, offset - MOST_BEFORE);
+  const end = text.slice(near, offset).lastIndexOf('\n');
+  if (end >= 0) return near + end + 1;
+  return near === 0 ? 0 : null;
+}
+
 /** The first of them. */
 export function firstSpot(text: string, name: string): TextSpot | null {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
