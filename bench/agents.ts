@@ -11,10 +11,10 @@ import { startBare } from './agents-bare.ts';
 import { AgentsWorld, childOf, report, type Installed } from './agents-world.ts';
 import { percentile, temporaryFolder } from './world.ts';
 
-const { AGENTS, folderOf } = (await import(new URL('../scripts/agents.mjs', import.meta.url).href)) as {
-  AGENTS: Record<RealAgent, string>;
-  folderOf: (name: string) => string;
+const { AGENTS } = (await import(new URL('../scripts/agents.mjs', import.meta.url).href)) as {
+  AGENTS: { readonly packages: Record<RealAgent, string>; readonly folderOf: (name: string) => string };
 };
+const folderOf = (name: string): string => AGENTS.folderOf(name);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -44,7 +44,7 @@ console.log(
     .join(' ')} at the beginning`,
 );
 for (const name of there) {
-  console.log(`\n${name} (${AGENTS[name]})`);
+  console.log(`\n${name} (${AGENTS.packages[name]})`);
   if (starts > 0) await measureStart(name);
   if (rounds > 0) await measureWake(name);
 }

@@ -19,6 +19,7 @@ const PROGRAMS = {
   main: 'packages/daemon/src/main.ts',
   'search-worker': 'packages/tools/src/search/search-worker.ts',
   'scout-worker': 'packages/navigation/src/text/scout-worker.ts',
+  'syntax-worker': 'packages/navigation/src/syntax/syntax-worker.ts',
 };
 /** What is shipped as it is, and where to. */
 const COPIES = {

@@ -4,15 +4,15 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AGENTS, folderOf, installAgents } from './agents.mjs';
+import { AGENTS } from './agents.mjs';
 
 const root = join(import.meta.dirname, '..');
 const chosen = process.argv.slice(2);
-const refused = await installAgents();
+const refused = await AGENTS.install();
 for (const [name, answer] of Object.entries(refused))
-  console.error(`${name} (${AGENTS[name]}) is left out: the registry refused it.\n${answer}`);
+  console.error(`${name} (${AGENTS.packages[name]}) is left out: the registry refused it.\n${answer}`);
 
-const installed = Object.keys(AGENTS).filter((name) => !(name in refused));
+const installed = Object.keys(AGENTS.packages).filter((name) => !(name in refused));
 const folder = mkdtempSync(join(tmpdir(), 'reveille-agents-'));
 try {
   if (installed.length > 0) process.exitCode = test(join(folder, 'tests.json'));
@@ -23,7 +23,9 @@ try {
 function test(results) {
   const env = {
     ...process.env,
-    REVEILLE_AGENTS: JSON.stringify(Object.fromEntries(installed.map((name) => [name, folderOf(name)]))),
+    REVEILLE_AGENTS: JSON.stringify(
+      Object.fromEntries(installed.map((name) => [name, AGENTS.folderOf(name)])),
+    ),
     REVEILLE_AGENTS_REFUSED: Object.keys(refused).join(','),
   };
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');

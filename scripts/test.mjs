@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { serverPath } from './language-servers.mjs';
 import { run, runAll, staticChecks } from './steps.mjs';
 
 const reports = mkdtempSync(join(tmpdir(), 'reveille-test-'));
@@ -10,9 +11,9 @@ const count = { passed: 0, failed: 0, skipped: 0 };
 
 const steps = [
   () => runAll(staticChecks({ thorough: true })),
-  () => runTests('unit', 'system'),
+  async () => runTests({ REVEILLE_SERVERS: await serverPath() }, 'unit', 'system'),
   // In one go, so that they share the machine's cores.
-  () => runTests('simulation', 'crash'),
+  () => runTests({}, 'simulation', 'crash'),
 ];
 
 try {
@@ -31,12 +32,12 @@ async function firstFailure(all) {
 }
 
 /** Runs projects of vitest.config.ts and adds up their tests. */
-async function runTests(...projects) {
+async function runTests(env, ...projects) {
   const report = join(reports, `${projects.join('-')}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const chosen = projects.flatMap((project) => ['--project', project]);
   const command = ['vitest', 'run', ...chosen, ...reporters];
-  const ok = await run({ name: `${projects.join(' and ')} tests`, command, streamed: true });
+  const ok = await run({ name: `${projects.join(' and ')} tests`, command, env, streamed: true });
   const { numPassedTests, numFailedTests, numPendingTests } = readReport(report);
   count.passed += numPassedTests;
   count.failed += numFailedTests;

@@ -211,6 +211,8 @@ test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', 
   const { findings } = JSON.parse((await house.run(['doctor', '--json'])).out) as {
     findings: { name: string }[];
   };
+  // Its settings are wrong: what they would lead to is not said.
+  expect(findings.map(({ name }) => name)).not.toContain('languages');
   expect(findings.slice(0, 8).map(({ name }) => name)).toEqual([
     'Node.js',
     'git',
@@ -250,6 +252,19 @@ test('[CLI1.48] config says what is set and where; what a repository says counts
   const wrong = await house.run(['config']);
   expect(wrong.code).toBe(2);
   expect(wrong.err).toContain('config.yaml:1:18: sandbox.mode: a repository can only make this stricter');
+});
+
+test('[CLI1.44] doctor says in which languages symbols are found by a server, by looking alone', async () => {
+  await using house = new House(NOTHING_SET);
+  const own = join(house.env['REVEILLE_HOME']!, 'servers', 'node_modules', '.bin');
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(own, 'basedpyright-langserver'), '#!/bin/sh\ntouch ran\n', { mode: 0o755 });
+  const words = async (): Promise<string> =>
+    /^good {2}languages +(.*)$/m.exec((await house.run(['doctor'])).out)?.[1] ?? '';
+  expect(await words()).toMatch(/^typescript, python.* by their servers; by text: .*ruby/);
+  house.env['REVEILLE_NAVIGATION_ENABLED'] = 'false';
+  expect(await words()).toBe('navigation is switched off');
+  expect(existsSync(join(house.repository, 'ran'))).toBe(false);
 });
 
 test('[CLI1.44] doctor asks the agents that are installed, and leaves nothing of that', async () => {

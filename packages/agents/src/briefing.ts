@@ -1,5 +1,5 @@
 import type { Assignment, Workspace } from '@reveille/core';
-import { formatAgentType, type Task } from '@reveille/protocol';
+import { defuse, formatAgentType, type Task } from '@reveille/protocol';
 import { SPAWNING } from './tool-names.ts';
 
 /** What a worker is told at the start, on every backend in the same words (AGT8). */
@@ -234,9 +234,6 @@ function reporting({ tools, reportsByLastMessage }: BriefingInput): string {
     content,
   ].join('\n');
 }
-
-/** A zero-width space after the bracket keeps the words readable and the tag dead: no text closes our fences. */
-const defuse = (text: string): string => text.replaceAll(/<(\s*\/?\s*)(?=reveille-)/gi, '<$1\u200B');
 
 const flat = (text: string, most: number): string => {
   const line = defuse(text.replaceAll(/\s+/g, ' ').trim());

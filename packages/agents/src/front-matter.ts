@@ -75,8 +75,8 @@ function parse(source: string) {
  */
 function quoteDescription(source: string): string {
   return source.replace(
-    /^description:[ \t]+(?!["'|>&*![{])(.*\S)[ \t]*$/m,
-    (_, value: string) => `description: ${JSON.stringify(value)}`,
+    /^description:[ \t]+(?!["'|>&*![{])(\S.*)$/m,
+    (_, value: string) => `description: ${JSON.stringify(value.trimEnd())}`,
   );
 }
 

@@ -167,7 +167,7 @@ function toolsOf(matter: FrontMatter): Tools {
   for (const { warning } of named) if (warning) matter.note('tools', 'warning', warning);
   // What denies a part of a tool cannot be held in part either: the whole tool is denied.
   const denied = (matter.list('disallowedTools') ?? []).map((entry) =>
-    namedTools(entry.replace(/\(.*\)$/s, '')),
+    namedTools(entry.endsWith(')') ? (entry.split('(', 1)[0] ?? '') : entry),
   );
   for (const { warning } of denied) if (warning) matter.note('disallowedTools', 'warning', warning);
   const planning = matter.text('permissionMode') === 'plan';

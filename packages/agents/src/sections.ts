@@ -7,16 +7,23 @@ export function section(markdown: string, names: readonly string[]): string {
   const found: string[] = [];
   for (const line of lines) {
     if (/^\s*(```|~~~)/.test(line)) fenced = !fenced;
-    const heading = fenced ? null : /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
+    const heading = fenced ? null : /^(#{1,6})\s/.exec(line);
     const depth = heading?.[1]?.length ?? 0;
     if (heading && level > 0 && depth <= level) break;
-    if (heading && level === 0 && wanted.has((heading[2] ?? '').toLowerCase())) {
+    if (heading && level === 0 && wanted.has(titleOf(line.slice(depth)).toLowerCase())) {
       level = depth;
       continue;
     }
     if (level > 0) found.push(line);
   }
   return found.join('\n').trim();
+}
+
+/** A heading may be closed by as many signs as it likes. */
+function titleOf(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '#') end -= 1;
+  return text.slice(0, end).trim();
 }
 
 /** The entries of a section that is a list; of any other, nothing. */

@@ -168,6 +168,9 @@ export interface NamedTools {
   readonly warning?: string;
 }
 
+/** No name of a tool is longer. */
+const LONGEST = 400;
+
 /** One entry of a definition's tools in our names, or why it counts for nothing. */
 export function namedTools(entry: string): NamedTools {
   if (entry === '*') return { tools: ['*'] };
@@ -175,7 +178,7 @@ export function namedTools(entry: string): NamedTools {
   if (specified) return narrowed(specified[1] ?? '', specified[2] ?? '');
   if (TOOL_NAMES.includes(entry) || entry === 'a2a_*' || entry === 'orchestrator_*')
     return { tools: [entry] };
-  const mcp = /^mcp__([\w.-]+?)(?:__([\w.*-]+))?$/.exec(entry);
+  const mcp = entry.length <= LONGEST ? /^mcp__([\w.-]+?)(?:__([\w.*-]+))?$/.exec(entry) : null;
   if (mcp) return { tools: [`mcp:${mcp[1]}/${mcp[2] ?? '*'}`] };
   const [set, tool] = entry.split('/');
   if (tool !== undefined && !SETS.has(set ?? '')) {

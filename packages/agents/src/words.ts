@@ -26,7 +26,7 @@ export function words(text: string): Word[] {
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/[’']s\b/g, '')
-    .split(/[.!?:;\n]+(?=\s|$)/)
+    .split(/[.!?:;\n](?=\s|$)/)
     .flatMap((sentence) => {
       let first = true;
       return (sentence.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => {

@@ -146,6 +146,15 @@ describe('the two formats', () => {
     );
     expect(definition?.role).toBe('this');
   });
+
+  test('[AGT5.2] a heading may be closed, and one that is made to be slow is none of ours', () => {
+    const slow = `#${' '.repeat(20_000)}\u2028x`;
+    const { definition } = define(
+      'home/.claude/agents/x.md',
+      ...simple('x', [slow, '##  Role ###', 'this', '# Other'].join('\n')),
+    );
+    expect(definition?.role).toBe('this');
+  });
 });
 
 describe('what cannot be used', () => {

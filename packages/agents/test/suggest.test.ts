@@ -132,6 +132,7 @@ describe('words', () => {
   test('[AGT7.5] a task as long as a book is answered', () => {
     using at = place();
     expect(at.agents.suggest(`Review it. ${'and the rest '.repeat(100_000)}`)[0]?.name).toBe('reviewer');
+    expect(at.agents.suggest(`Review it. ${'.'.repeat(190_000)}x`)[0]?.name).toBe('reviewer');
     expect(at.agents.suggest(simple('x').join('\n'))).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import {
   countsText,
+  defuse,
   formatAgentType,
   type Delivery,
   type Message,
@@ -35,9 +36,6 @@ const decide = ({ kind, request }: Message): string =>
   kind === 'end' && request
     ? `\nDecide about it with request ${request}: retry, retry with another agent or model, or cancel.`
     : '';
-
-/** A zero-width space before its name keeps the words readable and the tag dead. */
-const defuse = (body: string): string => body.replaceAll(/<(\s*\/?\s*)(?=reveille-)/gi, '<$1\u200B');
 
 function headline(message: Message, task: Task | null, end: RunEnd | null): string {
   const who = sender(message);

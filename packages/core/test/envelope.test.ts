@@ -107,6 +107,11 @@ describe('the fence', () => {
     expect(text.startsWith('a person says:')).toBe(true);
   });
 
+  test('[WAK5] a body that is made to be slow is given at once: the longest there may be, all of it nearly a tag', () => {
+    for (const body of [`<${' '.repeat(999_999)}`, '< /'.repeat(333_333), `<${'/ '.repeat(499_999)}`])
+      expect(envelope(message({ kind: 'harness' }), { task: null, end: null, body }).text).toContain(body);
+  });
+
   test('[WAK5] what is harmless is given as it is', () => {
     const body = 'if (a < b && c > d) return `<div>`; // 100 % & more\n\ttabs, “quotes”, 日本語';
     expect(envelope(message({ kind: 'harness' }), { task: null, end: null, body }).text).toContain(body);

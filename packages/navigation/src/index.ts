@@ -5,4 +5,4 @@ export {
   type NavigationSettings,
 } from './navigation.ts';
 export type { Launch, LaunchOptions, Launched, Place } from './place.ts';
-export { findServer } from './servers.ts';
+export { findServer, serversHere, type ServerHere } from './servers.ts';

@@ -11,6 +11,15 @@ export interface Language {
   readonly opensAll: boolean;
   /** It answers only about files that are open. */
   readonly opensAsked: boolean;
+  /**
+   * What an import names: a file, all files of a folder, or something that a file defines, so that importers of a file cannot all
+   * be known by its name.
+   */
+  readonly imports: 'file' | 'folder' | 'symbol';
+  /** What it defines at its top and others can use, by its name and how it begins. */
+  readonly isPublic: (name: string, signature: string) => boolean;
+  /** Its server takes all uses of a name for uses of the same symbol: each is asked where it leads. */
+  readonly listsByName: boolean;
   /** Folders that compilers write: what is found there is looked at last. */
   readonly madeFolders: readonly string[];
 }
@@ -26,6 +35,9 @@ const define = (name: string, language: Partial<Language> & Pick<Language, 'exte
   projectFiles: [],
   opensAll: false,
   opensAsked: true,
+  imports: 'symbol' as const,
+  isPublic: () => true,
+  listsByName: false,
   madeFolders: MADE,
   ...language,
 });
@@ -42,14 +54,33 @@ export const LANGUAGES: readonly Language[] = [
     projectFiles: ['tsconfig.json', 'jsconfig.json'],
     opensAll: true,
     opensAsked: false,
+    imports: 'file',
   }),
-  define('python', { extensions: same('python', 'py', 'pyi'), grammar: only('python') }),
-  define('go', { extensions: same('go', 'go'), grammar: only('go'), projectFiles: ['go.mod'] }),
-  define('rust', { extensions: same('rust', 'rs'), grammar: only('rust'), projectFiles: ['Cargo.toml'] }),
+  define('python', {
+    extensions: same('python', 'py', 'pyi'),
+    grammar: only('python'),
+    imports: 'file',
+    isPublic: (name) => !name.startsWith('_'),
+  }),
+  define('go', {
+    extensions: same('go', 'go'),
+    grammar: only('go'),
+    projectFiles: ['go.mod'],
+    imports: 'folder',
+    isPublic: (name) => /^\p{Lu}/u.test(name),
+  }),
+  define('rust', {
+    extensions: same('rust', 'rs'),
+    grammar: only('rust'),
+    projectFiles: ['Cargo.toml'],
+    isPublic: (_, signature) => /^pub\b/.test(signature),
+  }),
   define('cpp', {
     extensions: { ...same('c', 'c', 'h'), ...same('cpp', 'cc', 'cpp', 'cxx', 'hh', 'hpp', 'hxx') },
     grammar: only('cpp'),
     projectFiles: ['compile_commands.json'],
+    imports: 'file',
+    isPublic: (_, signature) => !/^static\b/.test(signature),
   }),
   define('java', {
     extensions: same('java', 'java'),
@@ -58,8 +89,18 @@ export const LANGUAGES: readonly Language[] = [
   }),
   define('csharp', { extensions: same('csharp', 'cs'), grammar: only('c-sharp') }),
   define('php', { extensions: same('php', 'php'), grammar: only('php'), projectFiles: ['composer.json'] }),
-  define('ruby', { extensions: same('ruby', 'rb'), grammar: only('ruby'), projectFiles: ['Gemfile'] }),
-  define('bash', { extensions: same('shellscript', 'sh', 'bash'), grammar: only('bash') }),
+  define('ruby', {
+    extensions: same('ruby', 'rb'),
+    grammar: only('ruby'),
+    projectFiles: ['Gemfile'],
+    imports: 'file',
+  }),
+  define('bash', {
+    extensions: same('shellscript', 'sh', 'bash'),
+    grammar: only('bash'),
+    imports: 'file',
+    listsByName: true,
+  }),
 ];
 
 export const extensionOf = (path: string): string => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';

@@ -13,6 +13,7 @@ import { Scout } from './text/scout.ts';
 
 export interface NavigationSettings extends PoolSettings {
   readonly warmMs: number;
+  readonly loadMs: number;
 }
 
 export const NAVIGATION_DEFAULTS: NavigationSettings = {
@@ -24,6 +25,7 @@ export const NAVIGATION_DEFAULTS: NavigationSettings = {
   restMs: 5 * 60_000,
   watchMs: 500,
   warmMs: 20_000,
+  loadMs: 60_000,
 };
 
 export interface NavigationOptions {
@@ -46,7 +48,8 @@ export class Navigation implements AsyncDisposable {
       find: (language) => this.#find(language),
       log: options.log ?? (() => undefined),
     });
-    this.#means = { scout: new Scout(), syntax: new Syntax(), pool, warmMs: settings.warmMs };
+    const { warmMs, loadMs } = settings;
+    this.#means = { scout: new Scout(), syntax: new Syntax(), pool, warmMs, loadMs };
   }
 
   get figures(): PoolFigures {
@@ -74,6 +77,7 @@ export class Navigation implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#means.pool[Symbol.asyncDispose]();
     await this.#means.scout[Symbol.asyncDispose]();
+    await this.#means.syntax[Symbol.asyncDispose]();
   }
 
   /** Looked for once: what is installed later is found after a restart. What is missing is looked for again. */

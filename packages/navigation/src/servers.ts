@@ -1,9 +1,11 @@
 import { constants } from 'node:fs';
-import { access, realpath } from 'node:fs/promises';
+import { access, readFile, realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { LANGUAGES } from './languages.ts';
 
 /** How the server of a language is started and set up. */
 export interface ServerSpec {
@@ -38,8 +40,8 @@ interface Candidate {
 
 /**
  * The servers that are looked for on the path, the first that is there. They are set up so that nothing of the repository
- * is run: no build scripts, no macros, no imports of build tools. Servers that cannot work without that (C#) count only
- * if the user's config names them; the sandbox holds them all.
+ * is run: no build scripts, no macros, no imports of build tools. Servers that cannot work without that (C#'s; Ruby's, which
+ * runs the Gemfile) count only if the user's config names them; the sandbox holds them all.
  */
 const CANDIDATES: Readonly<Record<string, readonly Candidate[]>> = {
   python: ['basedpyright-langserver', 'pyright-langserver'].map((program) => ({
@@ -53,14 +55,16 @@ const CANDIDATES: Readonly<Record<string, readonly Candidate[]>> = {
     {
       command: ['gopls'],
       reads: ['~/go/pkg', '~/.cache/go-build'],
-      env: { GOFLAGS: '-mod=readonly', GOPROXY: 'off' },
+      env: { GOFLAGS: '-mod=readonly', GOPROXY: 'off', GOTOOLCHAIN: 'local' },
+      settings: { gopls: { linksInHover: false } },
     },
   ],
   rust: [
     {
       command: ['rust-analyzer'],
       reads: ['~/.cargo/bin', '~/.cargo/registry', '~/.rustup/toolchains', '~/.rustup/settings.toml'],
-      env: { CARGO_NET_OFFLINE: 'true' },
+      // Cargo asks the compiler for its version, and a project's `.cargo/config.toml` could name any program for it.
+      env: { CARGO_NET_OFFLINE: 'true', RUSTC: 'rustc', RUSTC_WRAPPER: '', RUSTC_WORKSPACE_WRAPPER: '' },
       initializationOptions: {
         cargo: { buildScripts: { enable: false } },
         procMacro: { enable: false },
@@ -68,15 +72,24 @@ const CANDIDATES: Readonly<Record<string, readonly Candidate[]>> = {
       },
     },
   ],
-  cpp: [{ command: ['clangd', '--background-index', '--enable-config=false', '--log=error'] }],
+  cpp: [
+    {
+      command: ['clangd', '--background-index', '--enable-config=false', '--log=error'],
+      initializationOptions: { clangdFileStatus: true },
+    },
+  ],
   java: [
     {
       command: ['jdtls'],
       settings: { java: { import: { gradle: { enabled: false }, maven: { enabled: false } } } },
     },
   ],
-  php: [{ command: ['intelephense', '--stdio'] }],
-  ruby: [{ command: ['ruby-lsp'] }],
+  php: [
+    {
+      command: ['intelephense', '--stdio'],
+      settings: { intelephense: { telemetry: { enabled: false } } },
+    },
+  ],
   bash: [{ command: ['bash-language-server', 'start'] }],
 };
 
@@ -97,6 +110,29 @@ export async function findServer(language: string, sources: ServerSources): Prom
   return { missing: `there is no language server for ${language} here; ${how}` };
 }
 
+/** The program that would be started for a language; null: none, and what to do. */
+export interface ServerHere {
+  readonly language: string;
+  readonly program: string | null;
+  readonly advice: string;
+}
+
+/** For every language. Nothing is started: one that is there may still not work. */
+export async function serversHere(sources: ServerSources): Promise<readonly ServerHere[]> {
+  return await Promise.all(
+    LANGUAGES.map(async ({ name: language }) => {
+      const found = await findServer(language, sources);
+      if ('missing' in found) return { language, program: null, advice: found.missing };
+      // Behind Node stands the script.
+      const program = found.argv.find((each) => each !== process.execPath) ?? '';
+      return { language, program, advice: '' };
+    }),
+  );
+}
+
+/** It would have npm fetch the types of every package that a script uses. */
+const NO_DOWNLOADS = { tsserver: { automaticTypeAcquisition: { enabled: false } } };
+
 /** The native server of TypeScript 7 comes with us. It knows no plugins, so none of the repository is run. */
 async function typescriptServer(): Promise<ServerSpec | NoServer> {
   try {
@@ -108,8 +144,9 @@ async function typescriptServer(): Promise<ServerSpec | NoServer> {
       argv: [program, '--lsp', '--stdio'],
       reads: [dirname(program)],
       env: {},
-      initializationOptions: { disableAutomaticTypingAcquisition: true },
-      settings: {},
+      // Errors only: it would note every question that it has answered.
+      initializationOptions: { logVerbosity: 5 },
+      settings: { 'js/ts': NO_DOWNLOADS, typescript: NO_DOWNLOADS, javascript: NO_DOWNLOADS },
     };
   } catch (error) {
     return { missing: `TypeScript's server cannot be started on this system: ${String(error)}` };
@@ -135,7 +172,7 @@ async function located(
   const existing = await Promise.all(home.map(async (path) => ((await exists(path)) ? [path] : [])));
   // What a command names by its full path it needs.
   const named = await Promise.all(args.filter((arg) => arg.startsWith('/')).map(packageFolderOf));
-  const folders = [packageFolder(real), folder, ...named.flat()];
+  const folders = [await packageFolder(real), folder, ...named.flat()];
   return {
     argv,
     reads: [...new Set([...folders, ...existing.flat()])],
@@ -158,11 +195,28 @@ async function findProgram(name: string, { folders, path }: ServerSources): Prom
 const isScript = (file: string): boolean => /\.[cm]?js$/.test(file);
 
 const packageFolderOf = async (path: string): Promise<string[]> =>
-  (await exists(path)) ? [packageFolder(await realpath(path))] : [];
+  (await exists(path)) ? [await packageFolder(await realpath(path))] : [];
 
-/** The installed package a file belongs to, or the folder it is in. */
-const packageFolder = (file: string): string =>
-  /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? dirname(file);
+/** The installed package a file belongs to; if it needs others, where they lie with it; or the folder the file is in. */
+async function packageFolder(file: string): Promise<string> {
+  const own = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0];
+  if (own === undefined) return dirname(file);
+  const manifest = await readFile(join(own, 'package.json'), 'utf8').catch(() => '{}');
+  const { dependencies = {} } = Manifest.safeParse(parsedJson(manifest)).data ?? {};
+  const around = /^.*?\/node_modules(?=\/)/.exec(file)?.[0] ?? own;
+  return Object.keys(dependencies).length > 0 ? around : own;
+}
+
+const Manifest = z.object({ dependencies: z.record(z.string(), z.unknown()).optional() });
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // One that cannot be read names nothing.
+    return {};
+  }
+}
 
 const exists = async (path: string, mode = constants.F_OK): Promise<boolean> =>
   await access(path, mode).then(

@@ -5,8 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { aliases, scripts } from './corpus/aliases.ts';
 import { monorepo, otherNames, references } from './corpus/monorepo.ts';
 import { python, unserved } from './corpus/others.ts';
+import { bash, cpp, go, php } from './corpus/served.ts';
 import type { Question, Repository } from './corpus/question.ts';
 import { single } from './corpus/single.ts';
+import { REQUIRED, SERVER_PATH, isHere } from './language-servers.ts';
 import { PATIENT, Rig, at, type Tree } from './rig.ts';
 
 const ALL: readonly Repository[] = [
@@ -18,11 +20,15 @@ const ALL: readonly Repository[] = [
   scripts,
   python,
   unserved,
+  cpp,
+  go,
+  bash,
+  php,
 ];
 
 /** Only what is named: a server that happens to be on the machine would answer otherwise. */
 const manifest = createRequire(import.meta.url).resolve('basedpyright/package.json');
-const sources = {
+const SOURCES = {
   path: '',
   configured: { python: [join(dirname(manifest), 'langserver.index.js'), '--stdio'] },
 };
@@ -65,22 +71,31 @@ describe('a corpus of questions with known answers', () => {
     expect(ALL.flatMap(({ questions }) => questions).length).toBeGreaterThanOrEqual(60);
   });
 
-  test.for(ALL)(
+  const both = ALL.flatMap((each) => [
+    each,
+    { ...each, name: `${each.name}, asked backwards`, questions: each.questions.toReversed() },
+  ]);
+  test.for(both)(
     '[NAV2.1] every answer is right, or says that it is not complete: $name',
-    async ({ files, questions }) => {
-      await using rig = await Rig.open({ sources });
+    async ({ server, files, questions, edit }, { skip }) => {
+      const missing = (server ?? []).filter((program) => !isHere(program));
+      if (!REQUIRED) skip(missing.length > 0, `not on the path: ${missing.join(', ')}`);
+      await using rig = await Rig.open({ sources: server ? { path: SERVER_PATH } : SOURCES });
       const tree = rig.tree('asked', files);
-      for (const question of questions) {
-        const answer = await answerOf(tree, question);
-        const about = JSON.stringify({ question, notes: answer.notes, uncovered: answer.uncovered });
-        expect(answer.is.toSorted(), about).toEqual(question.is.toSorted());
-        expect(answer.complete, about).toBe(!question.open);
-        expect(answer.found, about).toBe(question.open ? 'text' : 'semantic');
-        if (question.uncovered !== undefined)
-          expect(answer.uncovered.map(({ reason }) => reason).join('\n'), about).toContain(
-            question.uncovered,
-          );
-      }
+      for (const question of questions) await check(tree, question);
+      if (!edit) return;
+      tree.write(edit.files);
+      await check(tree, edit.question);
     },
   );
 });
+
+async function check(tree: Tree, question: Question): Promise<void> {
+  const answer = await answerOf(tree, question);
+  const about = JSON.stringify({ question, notes: answer.notes, uncovered: answer.uncovered });
+  expect(answer.is.toSorted(), about).toEqual(question.is.toSorted());
+  expect(answer.complete, about).toBe(!question.open && !question.partly);
+  expect(answer.found, about).toBe(question.open ? 'text' : 'semantic');
+  if (question.uncovered !== undefined)
+    expect(answer.uncovered.map(({ reason }) => reason).join('\n'), about).toContain(question.uncovered);
+}

@@ -19,7 +19,7 @@ const TEXTS: readonly string[] = [
   'const s = "{"; // {\nexport interface x {}',
   '  class x {}\nexport function* x() {}\nexport const x = 1;',
   'let x = (() => {\n  let x = new A();\n})();\nvar x = { a: 1 };\nconst x = [1];',
-  'const x = (a) => a;\nlet x = function () {};\nvar x = async () => 1;\nconst x = f(1), y = 2;\nlet x;',
+  'const x = (a) => a;\nlet x = function () {};\nvar x = async () => 1;\nconst x = f(1), y = 2;\nlet x;\nexport var x;\nlet x, y;',
   '/**\n * Of many words,\n * and lines.\n *\n * @param a\n */\nexport abstract class x extends y.z {\n}\n',
   '/** One. */\n\ninterface x {}\nconst a = 1\nenum x { a }',
   '/** Far. */\n// Near.\nclass x {}\n@decorated\nclass x {}\n@decorated({\n})\nclass x {}',
@@ -57,7 +57,7 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
     ['interface'],
     [null, null, 'variable'],
     ['variable', null, 'variable', 'variable'],
-    [null, null, null, null, null],
+    [null, null, null, null, 'variable', 'variable', null],
     ['class'],
     ['interface', 'enum'],
     ['class', 'class', 'class'],
@@ -131,6 +131,17 @@ test('[NAV2.9] of the uses of a name those are asked about that may mean somethi
   expect(uses('a = x();\nx.y')).toEqual({ lines: [1], members: 0 });
   expect(uses('f(x);\nx.y')).toEqual({ lines: [1, 2], members: 0 });
   expect(uses('f(...x);\na.x')).toEqual({ lines: [1], members: 1 });
+  // Between commas in parentheses nothing is defined that anybody looks for.
+  expect(uses(`${imported}f("a", x);\nf(g(")", [1]), x, {});`)).toEqual({ lines: [1, 2, 3], members: 0 });
+  expect(uses(`${imported}f(1, (a, x) => 1, { b: "(" },\n  x,\n)`)).toEqual({ lines: [1, 2, 3], members: 0 });
+  for (const text of [
+    'let a, x;',
+    'const { a, x } = b;',
+    'enum E { a, x }',
+    'for (let a, x; ; ) {}',
+    'f({ a, x })',
+  ])
+    expect(uses(imported + text), text).toBeNull();
   // There are members only.
   expect(uses('a.x;\nb.x()')).toEqual({ lines: [1, 2], members: 0 });
   // It may be defined here.

@@ -58,7 +58,8 @@ describe('a server that fails', () => {
     for (let i = 0; i < 5; i++)
       expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'text', complete: false });
     expect(rig.navigation.figures).toMatchObject({ started: 3, failed: 3, servers: 0 });
-    expect((await usesOf(tree, 'Good')).notes.join('\n')).toContain('left alone');
+    const { notes } = await usesOf(tree, 'Good');
+    expect(notes.join('\n')).toMatch(/left alone .*code 7: Error: Cannot find module "x"/);
   });
 
   test('[NAV3.1] one that never begins to answer is ended, too', async () => {
@@ -73,6 +74,23 @@ describe('a server that fails', () => {
     const answer = await usesOf(rig.tree('a', goFiles), 'Partial');
     expect(answer).toMatchObject({ found: 'semantic', complete: true });
     expect(at(answer.usages)).toEqual(['use.go:3']);
+  });
+
+  test('[NAV2.2] one that says that it is loading is asked until it is not', async () => {
+    await using rig = await open({}, 'loads');
+    const answer = await usesOf(rig.tree('a', goFiles), 'Good');
+    expect(answer).toMatchObject({ found: 'semantic', complete: true });
+    expect(at(answer.usages)).toEqual(['use.go:3']);
+  });
+
+  test('[NAV2.2] of one that does not come to an end with it the answer says so', async () => {
+    await using rig = await open({ loadMs: 300 }, 'never-loads');
+    const tree = rig.tree('a', goFiles);
+    for (let i = 0; i < 2; i++) {
+      const answer = await usesOf(tree, 'Good');
+      expect(answer).toMatchObject({ found: 'semantic', complete: false });
+      expect(answer.notes.join('\n')).toContain('still loading');
+    }
   });
 
   test('[NAV3.4] while a server is cold the answer is from text and says so; it goes on loading for the next question', async () => {

@@ -11,7 +11,12 @@ let input = Buffer.alloc(0);
 const asked = new Map();
 const held = [];
 
-if (mode === 'dies') process.exit(7);
+if (mode === 'dies') {
+  process.stderr.write(
+    'node:internal/loader:1\n  throw err;\n\nError: Cannot find module "x"\n    at y\n\nNode.js v24',
+  );
+  process.exit(7);
+}
 // One that is deaf stays when its input ends: only its parent's end can end it.
 if (mode === 'deaf') setInterval(() => undefined, 1_000);
 else process.stdin.on('end', () => process.exit(0));
@@ -41,6 +46,7 @@ function handle({ id, method, params }) {
     if (mode === 'hangs-at-start') return;
     root = fileURLToPath(params.rootUri);
     send({ id, result: { capabilities: {} } });
+    if (mode === 'loads' || mode === 'never-loads') progress('begin');
     return;
   }
   const word = params.position ? wordAt(params) : '';
@@ -50,7 +56,9 @@ function handle({ id, method, params }) {
     // As some servers do: what is loaded so far, the first time.
     const count = (asked.get(word) ?? 0) + 1;
     asked.set(word, count);
-    send({ id, result: word === 'Partial' && count === 1 ? all.slice(0, 1) : all });
+    const isPartial = mode === 'loads' ? count < 12 : word === 'Partial' && count === 1;
+    send({ id, result: isPartial ? all.slice(0, 1) : all });
+    if (mode === 'loads' && count === 12) progress('end');
     return;
   }
   if (method === 'textDocument/definition')
@@ -58,6 +66,10 @@ function handle({ id, method, params }) {
   if (method === 'textDocument/hover' && word === 'Spy')
     return spy((value) => send({ id, result: { contents: value } }));
   send({ id, result: null });
+}
+
+function progress(kind) {
+  send({ method: '$/progress', params: { token: 'loading', value: { kind, title: 'Loading' } } });
 }
 
 function fault(word, id) {

@@ -33,6 +33,19 @@ test('[NAV1.9] TypeScript’s server comes with us; the others are found on the 
   });
 });
 
+test('[NAV1.8] cargo runs the user’s compiler, whatever a project says; Ruby’s server, which runs the Gemfile, must be named', async () => {
+  using made = folder();
+  for (const name of ['rust-analyzer', 'ruby-lsp']) made.program(name);
+  const sources = { ...NONE, path: made.path };
+  const env = { RUSTC: 'rustc', RUSTC_WRAPPER: '', RUSTC_WORKSPACE_WRAPPER: '' };
+  expect(await findServer('rust', sources)).toMatchObject({ env });
+  expect(await findServer('ruby', sources)).toMatchObject({ missing: expect.stringContaining('name it') });
+  const configured = { ruby: ['ruby-lsp'] };
+  expect(await findServer('ruby', { ...sources, configured })).toMatchObject({
+    argv: [join(made.path, 'ruby-lsp')],
+  });
+});
+
 test('[NAV1.9] what was installed for us comes before the path, and the config before all', async () => {
   using own = folder();
   using path = folder();
@@ -55,9 +68,20 @@ test('[NAV1.9] a script is started with our Node, and its package can be read; n
   mkdirSync(join(made.path, 'node_modules/.bin'));
   symlinkSync(script, join(made.path, 'node_modules/.bin/basedpyright-langserver'));
   symlinkSync(join(made.path, 'node_modules'), join(made.path, 'linked'));
-  const found = await findServer('python', { ...NONE, path: join(made.path, 'linked/.bin') });
-  expect(found).toMatchObject({
+  const sources = { ...NONE, path: join(made.path, 'linked/.bin') };
+  const bin = join(made.path, 'node_modules/.bin');
+  const alone = {
     argv: [process.execPath, script, '--stdio'],
-    reads: [join(made.path, 'node_modules/basedpyright'), join(made.path, 'node_modules/.bin')],
-  });
+    reads: [join(made.path, 'node_modules/basedpyright'), bin],
+  };
+  expect(await findServer('python', sources)).toMatchObject(alone);
+  // With what it needs, that is, if it does not come with it.
+  const manifest = join(made.path, 'node_modules/basedpyright/package.json');
+  writeFileSync(manifest, '{"dependencies":{"other":"1.0.0"}}');
+  const withOthers = { ...alone, reads: [join(made.path, 'node_modules'), bin] };
+  expect(await findServer('python', sources)).toMatchObject(withOthers);
+  for (const odd of ['{', '[]', '{"dependencies":null}', '{"dependencies":{}}']) {
+    writeFileSync(manifest, odd);
+    expect(await findServer('python', sources)).toMatchObject(alone);
+  }
 });

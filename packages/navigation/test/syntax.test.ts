@@ -44,14 +44,44 @@ describe('what parsing alone knows', () => {
     ],
     [
       'a.cpp',
-      '#define M 1\nclass K { void m(); };\nint f(int a) { return a; }\nstruct S x;',
-      ['macro M', 'class K', 'property K.m', 'function f'],
+      '#define M 1\nclass K { void m(); };\nint f(int a) { return a; }\nstruct S x;\nint N::K::m() {}\ntypedef struct n { int v; } n_t;',
+      [
+        'macro M',
+        'class K',
+        'method K.m',
+        'function f',
+        'variable x',
+        'function K.m',
+        'struct n',
+        'property n.v',
+        'type n_t',
+      ],
     ],
     ['a.cs', 'namespace N { class A { void M() {} } }', ['namespace N', 'class N.A', 'method A.M']],
     ['a.rb', 'module M\n  class A\n    def b; end\n  end\nend', ['module M', 'class M.A', 'method A.b']],
     ['a.php', '<?php\nclass A { function b() {} }\nfunction c() {}', ['class A', 'method A.b', 'function c']],
   ] as const)('[NAV1.6] the definitions of %s', async ([path, text, expected]) => {
     expect(await named(path, text)).toEqual(expected);
+  });
+
+  test('[NAV1.6] what C only declares is told from what it defines', async () => {
+    const text =
+      'int f(int a);\nint *g(void);\nextern int x;\nint y;\nint z = 1;\nclass K { void m(); int p; void n() {} };\nint h() { int k(int); return 1; }\n';
+    const found = await syntax.definitions('a.cpp', text);
+    expect(found?.filter(({ declaredOnly }) => declaredOnly).map(({ name }) => name)).toEqual([
+      'f',
+      'g',
+      'x',
+      'm',
+    ]);
+    expect(found?.filter(({ declaredOnly }) => !declaredOnly).map(({ name }) => name)).toEqual([
+      'y',
+      'z',
+      'K',
+      'p',
+      'n',
+      'h',
+    ]);
   });
 
   test('[NAV1.6] signature, documentation, whether it is exported, and whether it is local', async () => {
@@ -106,6 +136,19 @@ describe('what parsing alone knows', () => {
       ['f.g'],
     ]);
     expect(python?.all).toEqual(['x', 'y']);
+  });
+
+  test.for([
+    ['a.php', '<?php\nuse Shop\\Cart;\nuse function Shop\\total;', ['Shop\\Cart 2:10', 'Shop\\total 3:19']],
+    ['a.sh', '. ./a.sh\nsource "lib/b.sh"\nother x', ['./a.sh 1:7', 'lib/b.sh 2:15']],
+    ['a.go', 'package a\nimport (\n\t"x/y"\n)', ['x/y 3:5']],
+    ['a.c', '#include "x.h"\n#include <y.h>', ['x.h 1:13', 'y.h 2:13']],
+    ['A.java', 'import a.b.C;\nimport static a.D.e;', ['a.b.C 1:12', 'a.D.e 2:19']],
+  ] as const)('[NAV1.6] what %s imports, and the word that says it', async ([path, text, expected]) => {
+    const found = await syntax.module(path, text);
+    expect(found?.imports.map(({ specifier, line, column }) => `${specifier} ${line}:${column}`)).toEqual(
+      expected,
+    );
   });
 
   test('[NAV1.6] a name in a comment or a string is told from code, also within a template', async () => {

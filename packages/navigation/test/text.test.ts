@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { namesBefore } from '../src/text/names.ts';
 import { Trees } from '../src/text/trees.ts';
@@ -80,6 +80,26 @@ describe('text search beneath', () => {
     expect(where(trees, made.root, 'needle')).toEqual([]);
   });
 
+  test('[NAV1.11] a survey of a path as it was given reads no more than the tree has', () => {
+    using made = tree({
+      'a.ts': "import { x } from './b.js';\nf(x);",
+      'b.ts': 'export class x {}\n',
+      '.git/c.ts': 'f(x);',
+    });
+    using outside = tree({ 'secret.ts': 'f(x);' });
+    symlinkSync(outside.root, join(made.root, 'link'));
+    const trees = new Trees();
+    const survey = (path: string) =>
+      trees.survey(made.root, { path, name: 'x', since: null, projectFiles: [], guess: null });
+    expect(survey('a.ts')).toMatchObject({
+      uses: { spots: [{ line: 1, column: 10 }, { line: 2 }] },
+      place: { at: { path: 'b.ts', line: 1, column: 14 }, declared: { kind: 'class' } },
+    });
+    const out = `../${basename(outside.root)}/secret.ts`;
+    for (const path of [out, 'link/secret.ts', '.git/c.ts', join(made.root, 'a.ts'), './a.ts', 'none.ts'])
+      expect(survey(path), path).toMatchObject({ uses: null, place: null });
+  });
+
   test('[NAV1.11] it tells what changed since a version: new, changed and deleted files', () => {
     using made = tree({ 'a.txt': 'one', 'b.txt': 'two' });
     const trees = new Trees();
@@ -96,6 +116,20 @@ describe('text search beneath', () => {
       changed: [],
       deleted: [],
     });
+  });
+
+  test('[NAV3.11] of a tree that was forgotten, or whose thread is another, all is told that may have changed', () => {
+    using made = tree({ 'a.txt': 'one' });
+    using others = tree(Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`${i}/b.txt`, ''])));
+    const trees = new Trees();
+    const since = () => new Trees().look(made.root, { needle: null, since: version });
+    const { version } = trees.look(made.root, { needle: null, since: null });
+    for (let i = 0; i < 64; i++) trees.look(join(others.root, String(i)), { needle: null, since: null });
+    made.write({ 'a.txt': 'two' });
+    for (const look of [trees.look(made.root, { needle: null, since: version }), since()]) {
+      expect(look.version).toBeGreaterThan(version);
+      expect(look.changes.created).toEqual(['a.txt']);
+    }
   });
 
   test('[NAV3.11] a file that is written again at once, as long as it was, is seen to have changed', () => {

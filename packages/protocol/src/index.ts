@@ -1,5 +1,6 @@
 export * from './agent-type.ts';
 export * from './budget.ts';
+export * from './defuse.ts';
 export * from './errors.ts';
 export * from './event.ts';
 export * from './http/index.ts';

@@ -1,5 +1,5 @@
-import { ReveilleError, type ErrorCode } from '@reveille/protocol';
-import { defuse, head } from './fence.ts';
+import { ReveilleError, defuse, type ErrorCode } from '@reveille/protocol';
+import { head } from './fence.ts';
 
 /** What to do about a refusal, where its own words may not say it. */
 const NEXT: Partial<Record<ErrorCode, string>> = {

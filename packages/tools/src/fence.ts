@@ -1,3 +1,5 @@
+import { defuse } from '@reveille/protocol';
+
 /**
  * What somebody else wrote is given as data: between two lines that carry an id, with every look-alike inside broken
  * up, in the same words that messages are given in (WAK5).
@@ -5,9 +7,6 @@
 export function fence(id: string, body: string): string {
   return `<reveille-data ${id}>\n${defuse(body)}\n</reveille-data ${id}>`;
 }
-
-/** A zero-width space keeps the words readable and the tag dead. */
-export const defuse = (text: string): string => text.replaceAll(/<(\s*\/?\s*)(?=reveille-)/gi, '<$1\u200B');
 
 /** A name or a few words of somebody else's: one line, of bounded length, in quotes. */
 export function quote(text: string, most = 120): string {

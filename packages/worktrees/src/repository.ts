@@ -77,11 +77,19 @@ async function gitDirAt(folder: string): Promise<string | null> {
   const found = await stat(at).catch(() => null);
   if (!found) return null;
   if (found.isDirectory()) return (await isGitDir(at)) ? await realpath(at) : null;
-  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(await readFile(at, 'utf8'))?.[1];
-  if (target === undefined) throw refused(`${at} is no git directory and names none.`, folder);
+  const target = gitDirIn(await readFile(at, 'utf8'));
+  if (target === '') throw refused(`${at} is no git directory and names none.`, folder);
   return await realpath(resolve(folder, target)).catch((error: unknown) => {
     throw refused(`${at} names the git directory ${target}, which is not there.`, folder, error);
   });
+}
+
+/** What the file `.git` of a worktree names; nothing if it names none. */
+function gitDirIn(text: string): string {
+  const start = 'gitdir: '.length;
+  let end = text.length;
+  while (end > start && '\r\n'.includes(text[end - 1] ?? ' ')) end -= 1;
+  return text.startsWith('gitdir: ') ? text.slice(start, end) : '';
 }
 
 const isGitDir = async (folder: string): Promise<boolean> =>

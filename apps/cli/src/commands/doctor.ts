@@ -37,6 +37,7 @@ const EXAMINED: readonly Examine[] = [
   daemon,
   agents,
   examineBackends,
+  languageServers,
   boundary,
 ];
 
@@ -244,6 +245,28 @@ async function backendsToCome({ env }: Io): Promise<readonly Backend[] | null> {
     return await backendsIfStarted({ config, place, env, home: env['HOME'] ?? homedir() });
   } catch {
     return null;
+  }
+}
+
+/** In which languages symbols are found by a server. They are only looked for; others are found by text. */
+async function languageServers({ env }: Io): Promise<Finding[]> {
+  const { loadConfig, placeOf, serversIfStarted } = await import('@reveille/daemon');
+  const place = placeOf(env);
+  const about = { area: 'navigation', name: 'languages', expected: 'a language server for what you write' };
+  try {
+    const { config } = loadConfig({ env, userFile: place.userConfig });
+    if (!config.navigation.enabled)
+      return [{ ...about, verdict: 'good', got: 'navigation is switched off', advice: '' }];
+    const all = await serversIfStarted({ config, place, env });
+    const named = (isThere: boolean): string =>
+      all.flatMap(({ language, program }) => ((program !== null) === isThere ? [language] : [])).join(', ');
+    // The one that comes with us.
+    const own = all.find(({ language }) => language === 'typescript');
+    const verdict = own?.program ? 'good' : 'weak';
+    const got = `${named(true)} by their servers; by text: ${named(false) || 'none'}`;
+    return [{ ...about, verdict, got, advice: own?.advice ?? '' }];
+  } catch {
+    return [];
   }
 }
 

@@ -58,7 +58,7 @@ export function writeEntry(root: string, name: ClientName, launch: Launch): Writ
   });
   if (text === undefined) return left('it is no plain file');
   if (client.key === null)
-    return /^\s*\[mcp_servers\.reveille\]/m.test(text)
+    return /^[ \t]*\[mcp_servers\.reveille\]/m.test(text)
       ? { path, what: 'kept', note: 'it has the entry already' }
       : left('only its own program should change it');
   const settings = parsed(text);

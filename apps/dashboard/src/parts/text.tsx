@@ -31,8 +31,16 @@ export const Prose = ({ text }: { text: string }) => (
   </div>
 );
 
+/** Without the line ends at its beginning and its end. */
+function withoutBlankEnds(text: string): string {
+  let [from, to] = [0, text.length];
+  while (text[from] === '\n') from += 1;
+  while (to > from && text[to - 1] === '\n') to -= 1;
+  return text.slice(from, to);
+}
+
 const Lines = ({ text }: { text: string }) => {
-  const trimmed = text.replaceAll(/^\n+|\n+$/g, '');
+  const trimmed = withoutBlankEnds(text);
   if (trimmed === '') return null;
   return (
     <p>

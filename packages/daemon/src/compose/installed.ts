@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { loginOf } from '@reveille/executors/acp';
 import { CLAUDE } from '@reveille/executors/claude';
+import type { ServerHere } from '@reveille/navigation';
 import type { Config } from '../config/schema.ts';
 import type { Place } from '../place/folder.ts';
 import { acpBackends, claudeBackend, hasClaude, isThere } from './acp/backends.ts';
@@ -48,4 +50,18 @@ export async function backendsIfStarted(look: Omit<Look, 'endpoint'>) {
     (a, b) => Number(b === usual) - Number(a === usual),
   );
   return names.map((name) => (name === usual ? { name, isDefault: true, why } : { name, isDefault: false }));
+}
+
+/** Language servers are found in the user's config, in a folder of ours, and on the path. */
+export const serverSources = ({ config, place }: Pick<Look, 'config' | 'place'>) => ({
+  configured: config.navigation.servers,
+  folders: [join(place.home, 'servers', 'node_modules', '.bin')],
+});
+
+/** The language servers that a daemon that were started now would have. */
+export async function serversIfStarted(
+  look: Pick<Look, 'config' | 'place' | 'env'>,
+): Promise<readonly ServerHere[]> {
+  const { serversHere } = await import('@reveille/navigation');
+  return await serversHere({ ...serverSources(look), path: look.env['PATH'] ?? '' });
 }

@@ -15,6 +15,7 @@ import { openBackends } from './backends.ts';
 import { findEndpoint } from './endpoint.ts';
 import { openMachine } from '../machine/machine.ts';
 import { NavigationOnDemand } from './caller-navigation.ts';
+import { serverSources } from './installed.ts';
 import { DesktopNotices } from './notices.ts';
 import { CallerWorlds } from './caller-world.ts';
 import type { Parts, World } from './parts.ts';
@@ -104,12 +105,11 @@ function openBoundary({ config, configIn, place, log, url }: From, trust: Trust)
   });
 }
 
-/** Servers are found on the path, in a folder of ours, and in the user's config. */
-function navigationOf({ navigation }: Config, { home }: Place, log: Log): NavigationOnDemand {
-  const { memoryMb, idleMs, servers } = navigation;
+function navigationOf(config: Config, place: Place, log: Log): NavigationOnDemand {
+  const { memoryMb, idleMs } = config.navigation;
   return new NavigationOnDemand({
     settings: { budgetBytes: memoryMb * 2 ** 20, idleMs },
-    sources: { configured: servers, folders: [join(home, 'servers', 'node_modules', '.bin')] },
+    sources: serverSources({ config, place }),
     log: (message, data) => log.warn(message, data),
   });
 }

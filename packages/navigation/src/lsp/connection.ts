@@ -5,7 +5,7 @@ import type { Launched } from '../place.ts';
 import { startProcess, type ServerProcess } from './process.ts';
 import { PromptReader } from './prompt-reader.ts';
 import { PromptWriter } from './prompt-writer.ts';
-import { Asked, Initialized, Progress } from './shapes.ts';
+import { Asked, FileStatus, Initialized, Progress } from './shapes.ts';
 
 /** Why a server cannot be used any more. It is replaced; the question it had is answered from text. */
 export class ServerBroken extends Error {
@@ -61,6 +61,8 @@ export class Connection {
   readonly #waiting = new Set<(error: ServerBroken) => void>();
   #why: string | null = null;
   #progress = 0;
+  /** The files that are open, and whether it says that it is reading them. */
+  readonly #files = new Map<string, boolean>();
 
   static async open(options: ConnectOptions): Promise<Connection> {
     const connection = new Connection(await startProcess(options.launched), options);
@@ -110,7 +112,7 @@ export class Connection {
 
   /** It says that it is at work on something. */
   get busy(): boolean {
-    return this.#progress > 0;
+    return this.#progress > 0 || this.#files.values().some((reading) => reading);
   }
 
   async ask<T>(method: string, shape: z.ZodType<T>, params: object): Promise<T> {
@@ -135,6 +137,14 @@ export class Connection {
       clearTimeout(hang);
       this.#waiting.delete(reject);
     }
+  }
+
+  opened(uri: string): void {
+    this.#files.set(uri, false);
+  }
+
+  closed(uri: string): void {
+    this.#files.delete(uri);
   }
 
   tell(method: string, params: object): void {
@@ -181,6 +191,13 @@ export class Connection {
       if (kind === 'begin') this.#progress += 1;
       if (kind === 'end') this.#progress = Math.max(0, this.#progress - 1);
     });
+    // What clangd says of a file, besides; and Intelephense instead.
+    rpc.onNotification('textDocument/clangd.fileStatus', (params: unknown) => {
+      const { uri, state } = FileStatus.safeParse(params).data ?? {};
+      if (uri !== undefined && this.#files.has(uri)) this.#files.set(uri, state !== 'idle');
+    });
+    rpc.onNotification('indexingStarted', () => void (this.#progress += 1));
+    rpc.onNotification('indexingEnded', () => void (this.#progress = Math.max(0, this.#progress - 1)));
     rpc.onUnhandledProgress(() => undefined);
     rpc.onNotification(() => undefined);
   }

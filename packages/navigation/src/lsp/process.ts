@@ -64,10 +64,12 @@ function lastWords(stream: Readable): () => string {
   let text = '';
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {
-    text = `${text}${chunk}`.slice(-500);
+    text = `${text}${chunk}`.slice(-2_000);
   });
   return () => {
-    const last = text.trim().split('\n').at(-1)?.trim();
+    const lines = text.trim().split('\n');
+    // What was wrong is seldom the last that is said: traces and versions follow.
+    const last = (lines.find((line) => /error/i.test(line)) ?? lines.at(-1))?.trim();
     return last ? `: ${last}` : '';
   };
 }

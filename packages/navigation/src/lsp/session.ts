@@ -38,6 +38,7 @@ const MOST_OPEN = 600;
 const MOST_USAGES = 20;
 const MOST_DEFINITIONS = 1_000;
 const MOST_DEFINED = 1_000;
+const MOST_REREAD = 50;
 
 /** The questions that are asked of one server about one tree, and what it has been told of it. */
 export class ServerSession {
@@ -112,8 +113,10 @@ export class ServerSession {
     this.#open.set(path, 1);
     for (const oldest of this.#open.keys()) if (this.#open.size > MOST_OPEN) this.#close(oldest);
     this.#told += 1;
+    const uri = this.#uri(path);
+    this.#connection.opened(uri);
     this.#connection.tell('textDocument/didOpen', {
-      textDocument: { uri: this.#uri(path), languageId: this.#languageId(path), version: 1, text },
+      textDocument: { uri, languageId: this.#languageId(path), version: 1, text },
     });
   }
 
@@ -126,11 +129,15 @@ export class ServerSession {
     ];
     if (events.length === 0) return;
     this.#told += 1;
-    for (const path of [...changes.created, ...changes.changed, ...changes.deleted]) {
+    const open = [...changes.created, ...changes.changed, ...changes.deleted].flatMap((path) => {
       const version = this.#open.get(path);
-      if (version !== undefined) await this.#refresh(path, version, read);
-    }
+      return version === undefined ? [] : [{ path, version }];
+    });
+    for (const { path, version } of open) await this.#refresh(path, version, read);
     this.#connection.tell('workspace/didChangeWatchedFiles', { changes: events });
+    // One that knows what is open lists uses from what it has read so far: who is asked about a file begins to read it, or has.
+    const still = this.language.opensAsked ? open.filter(({ path }) => this.#open.has(path)) : [];
+    await Promise.all(still.slice(0, MOST_REREAD).map(({ path }) => this.symbols(path)));
   }
 
   async definition(spot: Spot): Promise<ServerPlace[]> {
@@ -156,12 +163,14 @@ export class ServerSession {
     });
   }
 
-  /** Definitions of exactly this name, anywhere in the projects it has loaded. */
-  async named(name: string): Promise<ServerPlace[]> {
+  /** Definitions of exactly this name, anywhere in the projects it has loaded: from where they begin to where they end. */
+  async named(name: string): Promise<(ServerPlace & { readonly endLine: number })[]> {
     const found = await this.#ask('workspace/symbol', WorkspaceSymbols, { query: name });
     return (found ?? [])
       .filter((symbol) => symbol.name === name)
-      .flatMap(({ location: { uri, range } }) => (range ? this.#place({ uri, range }) : []));
+      .flatMap(({ location: { uri, range } }) =>
+        range ? this.#place({ uri, range }).map((place) => ({ ...place, endLine: range.end.line + 1 })) : [],
+      );
   }
 
   async #places(method: string, spot: Spot, more: object): Promise<ServerPlace[]> {
@@ -197,7 +206,9 @@ export class ServerSession {
 
   #close(path: string): void {
     this.#open.delete(path);
-    this.#connection.tell('textDocument/didClose', { textDocument: { uri: this.#uri(path) } });
+    const uri = this.#uri(path);
+    this.#connection.closed(uri);
+    this.#connection.tell('textDocument/didClose', { textDocument: { uri } });
   }
 
   #at({ path, line, column }: Spot): object {

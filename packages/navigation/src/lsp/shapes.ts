@@ -42,14 +42,21 @@ const isRecord = (given: unknown): given is Record<string, unknown> =>
   typeof given === 'object' && given !== null;
 const isCount = (given: unknown): given is number => Number.isInteger(given) && Number(given) >= 0;
 
-const Marked = z.union([z.string(), z.object({ value: z.string() })]);
-export const Hover = z
-  .union([z.null(), z.object({ contents: z.union([Marked, z.array(Marked)]) })])
-  .transform((hover) => {
-    if (hover === null) return null;
-    const parts = Array.isArray(hover.contents) ? hover.contents : [hover.contents];
-    return parts.map((part) => (typeof part === 'string' ? part : part.value)).join('\n');
-  });
+/** What is shown on a name, as one text. By hand too: it comes with nearly every definition. */
+export const Hover = z.unknown().transform((found, context): string | null => {
+  if (found === null) return null;
+  const contents = isRecord(found) ? found['contents'] : undefined;
+  const parts = (Array.isArray(contents) ? contents : [contents]).map(markedText);
+  const good = parts.filter((part) => part !== null);
+  if (good.length === parts.length) return good.join('\n');
+  context.addIssue({ code: 'custom', message: 'nothing that can be shown' });
+  return z.NEVER;
+});
+
+function markedText(given: unknown): string | null {
+  const text = isRecord(given) ? given['value'] : given;
+  return typeof text === 'string' ? text : null;
+}
 
 const Named = { name: z.string(), kind: z.int() };
 export interface TreeSymbol {
@@ -80,6 +87,8 @@ export const WorkspaceSymbols = z
 /** What servers ask and tell of their own accord. */
 export const Asked = z.object({ items: z.array(z.object({ section: z.string().nullish() })).optional() });
 export const Progress = z.object({ value: z.object({ kind: z.string().optional() }).optional() });
+
+export const FileStatus = z.object({ uri: z.string(), state: z.string() });
 
 export const Initialized = z.object({ capabilities: z.record(z.string(), z.unknown()) });
 

@@ -116,7 +116,8 @@ export async function crossCheck(
   for (const hit of written) {
     const { role, group, target } = hit.explained;
     if (role === 'comment' || role === 'string') reasons.set(hit, REASONS[role]);
-    else if (target !== undefined && !given.covered.has(target)) reasons.set(hit, reasonOf(target));
+    else if (target !== undefined && !given.covered.has(target))
+      reasons.set(hit, reasonOf(target, given.hits));
     else code.push({ hit, role, group: group ?? keyOf(hit) });
   }
 
@@ -144,12 +145,13 @@ async function resolved(
   session: ServerSession,
   given: {
     readonly code: readonly Asked[];
+    readonly hits: ReadonlyMap<string, TextHit>;
     readonly covered: Covered;
     readonly targets: Targets;
   },
 ): Promise<{ readonly uses: readonly TextHit[]; readonly reasons: ReadonlyMap<TextHit, string> }> {
   const { language } = session;
-  const { code, covered } = given;
+  const { code, covered, hits } = given;
   const groups = [...Map.groupBy(code, ({ group }) => group).values()].toSorted(
     ([a], [b]) => Number(isMade(a?.hit.path ?? '', language)) - Number(isMade(b?.hit.path ?? '', language)),
   );
@@ -166,7 +168,7 @@ async function resolved(
     // What is defined by a use of the symbol passes it on: `module.exports = { name }`.
     if (found.some((key) => covered.has(key))) uses.push(...group.map(({ hit }) => hit));
     else if (found.length === 0) unknown.push(...group);
-    else for (const { hit } of group) reasons.set(hit, reasonOf(found[0] ?? ''));
+    else for (const { hit } of group) reasons.set(hit, reasonOf(found[0] ?? '', hits));
   }
   const parsed = await parsedRoles(inquiry, unknown, MOST_PARSED);
   for (const { hit } of unknown) reasons.set(hit, reasonFor(parsed.told.get(hit), hit, language));
@@ -188,9 +190,9 @@ async function targetsOf(inquiry: Inquiry, session: ServerSession, hit: TextHit)
   return [...within, ...outside];
 }
 
-function reasonOf(target: string): string {
-  // A path leads to the beginning of its file.
-  if (target.endsWith(':1:1')) return `in the path of a module (${target.slice(0, -4)})`;
+function reasonOf(target: string, hits: ReadonlyMap<string, TextHit>): string {
+  // A path leads to the beginning of its file, unless the name stands there.
+  if (target.endsWith(':1:1') && !hits.has(target)) return `in the path of a module (${target.slice(0, -4)})`;
   return `another symbol of this name, defined at ${target.replace(/:\d+$/, '')}`;
 }
 

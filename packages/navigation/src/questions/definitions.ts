@@ -1,26 +1,20 @@
 import type { Definitions, FoundDefinition } from '@reveille/protocol';
-import { isMade, languageOf, LANGUAGES, type Language } from '../languages.ts';
-import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
-import { isUse } from '../syntax/uses.ts';
+import { languageOf, LANGUAGES, type Language } from '../languages.ts';
+import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Look, TextHit } from '../text/known-tree.ts';
 import type { Spot as TreeSpot } from '../text/spots.ts';
 import { anchorsIn, type Anchors } from './anchors.ts';
-import { describe } from './describe.ts';
+import { describe, isDeclaration } from './describe.ts';
 import { EarlyAnswer } from './early-answer.ts';
-import { hitsOf, inBatches, inside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { hitsOf, inBatches, inside, isInside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
+import { MOST_DECLARING, MOST_PARSED, byDeclaration, likeliest, parsedDefinitions } from './parsed.ts';
 import { AT_ONCE, MOST_SHOWN, followed, resolve, shown, unique } from './places.ts';
-import { openFile, openProjects, projectFilesIn } from './projects.ts';
+import { openFile, openProjects, projectFilesIn, untilStable } from './projects.ts';
 
 export interface DefinitionsAsk {
   readonly symbol: string;
   readonly from?: string;
 }
-
-/**
- * Characters that are parsed for one name: an answer from text is wanted at once, one of a server shall be complete. Counted, not
- * timed, so that the same question has the same answer on any machine; a second is worth some ten million.
- */
-const MOST_PARSED = { text: 2_000_000, semantic: 50_000_000 };
 
 export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Promise<Definitions> {
   const { symbol, from } = asked;
@@ -35,11 +29,12 @@ export async function definitions(inquiry: Inquiry, asked: DefinitionsAsk): Prom
 
 async function definitionsFrom(inquiry: Inquiry, asked: Required<DefinitionsAsk>): Promise<Definitions> {
   const { name, container } = splitSymbol(asked.symbol);
+  const isKnown = inquiry.warmSession(asked.from)?.definitions.has(keyFor(asked)) === true;
+  // Before the file is read. If anything turns out otherwise, it does not count.
+  const early = isKnown ? null : EarlyAnswer.begin(inquiry, { ...asked, name: container ?? name });
   const { path: from, text: head } = await inquiry.head(asked.from);
+  if (from === asked.from) early?.ask(head);
   const ask = { symbol: asked.symbol, from };
-  const isKnown = inquiry.warmSession(from)?.definitions.has(keyFor(ask)) === true;
-  // While the disk is looked at. If anything turns out otherwise, it does not count.
-  const early = isKnown ? null : EarlyAnswer.begin(inquiry, { ...ask, name: container ?? name, head });
   return await inquiry.answer(languageOf(ask.from), {
     byText: async () => await byText(inquiry, ask),
     byServer: async (session) =>
@@ -85,10 +80,14 @@ async function fromFile(
     const why = anchors.spots.length === 0 ? 'is not used in' : 'could not be resolved from';
     return {
       ...everywhere,
+      complete: everywhere.complete && anchors.spots.length === 0,
       notes: [`${asked} ${why} ${ask.from}; these are all definitions of the name`, ...everywhere.notes],
     };
   }
-  const found = container === null ? places : await members(inquiry, places, { name, container });
+  const found =
+    container === null
+      ? places
+      : await followed(inquiry, session, await members(inquiry, places, { name, container }));
   if (found.length === 0) {
     const everywhere = await byServer(inquiry, session, { ask, look: await inquiry.look(name) });
     return {
@@ -113,9 +112,14 @@ async function fromFile(
       complete: false,
       notes: ['an import could not be followed: its package is not installed, or its path is wrong'],
     };
-  const whole: Definitions = { ...answer, found: 'semantic', complete: true, notes: anchors.notes };
+  const declared = answer.definitions.some(isDeclaration) ? [ONLY_DECLARED] : [];
+  const notes = [...anchors.notes, ...declared];
+  const whole: Definitions = { ...answer, found: 'semantic', complete: declared.length === 0, notes };
   return session.definitions.keep(keyFor(ask), version, whole);
 }
+
+const ONLY_DECLARED =
+  'only a declaration was found: it is defined outside of the tree, or in a way that was not seen';
 
 /** What a name means in a file, by all places where it may mean something else. */
 async function resolvedFrom(
@@ -143,11 +147,15 @@ async function resolvedFrom(
       ? await before.places
       : await session.definition({ ...spot, path: from });
   const found = unique((await inBatches(anchors.spots, AT_ONCE, ask)).flat());
-  if (found.length > 0 || session.isOpen(from)) return { anchors, found, version };
-  // A file that belongs to no project is known to a server only while it is open.
+  if (found.length > 0 || (session.isOpen(from) && !session.busy)) return { anchors, found, version };
+  // A file that belongs to no project is known to a server only while it is open; one that is loading may know it later.
   await openFile(inquiry, session, from);
   const spots = anchors.spots.map((spot) => ({ ...spot, path: from }));
-  return { anchors, found: await resolve(session, spots), version };
+  const { found: again } = await untilStable(session, {
+    ask: () => resolve(session, spots),
+    loadMs: inquiry.loadMs,
+  });
+  return { anchors, found: again, version };
 }
 
 async function members(
@@ -189,17 +197,31 @@ async function byServer(
     container,
     most: MOST_PARSED.semantic,
   });
-  const isLocal = new Set(parsed.locals.map(keyOf));
-  const listed = container === null ? inside(await session.named(name)) : [];
-  const others = listed.filter((each) => !isLocal.has(keyOf(each)));
+  const linked = parsed.declared.length > 0 ? await byDeclaration(inquiry, session, parsed.found) : null;
+  const seen = [...parsed.found, ...parsed.declared.filter((each) => !linked?.has(keyOf(each)))];
+  const best = seen.length > 0 ? seen : parsed.locals;
+  const isLocal = new Set(seen.length > 0 ? parsed.locals.map(keyOf) : []);
+  const listed = container === null ? (await session.named(name)).filter(isInside) : [];
+  // Some servers list where all of it begins, with the comment above it, and not where its name stands.
+  const others = listed.filter(
+    (each) =>
+      !isLocal.has(keyOf(each)) &&
+      !best.some(({ path, line }) => path === each.path && line >= each.line && line <= each.endLine),
+  );
   // A name under which something is passed on is listed as well: it is followed to what it stands for.
   const really = inside(await followed(inquiry, session, others));
-  const first = [...new Map([...parsed.found, ...really].map((each) => [keyOf(each), each])).values()];
+  const first = [...new Map([...best, ...really].map((each) => [keyOf(each), each])).values()];
   const merged =
     first.length > 0 ? first : await byUses(inquiry, session, hitsOf(look.hits, session.language));
-  const isAlias = parsed.found.length === 0 && merged.length > 0;
+  const isAlias = best.length === 0 && merged.length > 0;
   const other = await inOtherLanguages(inquiry, { look, name, container, language: session.language });
-  const incomplete = [...notLoaded, ...parsed.incomplete, ...(look.why === null ? [] : [look.why])];
+  const unlinked = linked && parsed.found.length > MOST_DECLARING ? [TOO_MANY] : [];
+  const incomplete = [
+    ...notLoaded,
+    ...parsed.incomplete,
+    ...unlinked,
+    ...(look.why === null ? [] : [look.why]),
+  ];
   const described = await shown(inquiry, session, { places: merged, name });
   const alias = isAlias
     ? [`${name} is another name for this, or not defined in a way that can be parsed`]
@@ -221,6 +243,8 @@ async function byServer(
     uncovered: [],
   };
 }
+
+const TOO_MANY = `of more than ${MOST_DECLARING} definitions it was not asked which declaration is theirs`;
 
 /** Nothing defines the name: what do its uses lead to? */
 async function byUses(
@@ -245,84 +269,19 @@ async function inOtherLanguages(
   }: { look: Look; name: string; container: string | null; language: Language },
 ): Promise<FoundDefinition[]> {
   const hits = look.hits.filter(({ path }) => languageOf(path) !== null && languageOf(path) !== language);
-  const { found } = await parsedDefinitions(inquiry, { hits, name, container, most: MOST_PARSED.text });
-  return await inBatches(found.slice(0, MOST_SHOWN), 4, (place) => describe(inquiry, place, { name }));
-}
-
-/** What the parser finds; local variables only if there is nothing else. */
-async function parsedDefinitions(
-  inquiry: Inquiry,
-  { hits, name, container, most }: NameHits,
-): Promise<{
-  readonly found: readonly Spot[];
-  readonly locals: readonly Spot[];
-  readonly incomplete: readonly string[];
-}> {
-  const likely = hits.filter((hit) => mayDefine(hit, name));
-  const files = [...Map.groupBy(likely, ({ path }) => path)].toSorted(
-    ([a, x], [b, y]) => likeness(b, y) - likeness(a, x),
+  const found = likeliest(
+    await parsedDefinitions(inquiry, { hits, name, container, most: MOST_PARSED.text }),
   );
-  const all: (Spot & { readonly local: boolean })[] = [];
-  let parsed = 0;
-  let chars = 0;
-  for (const [path, within] of files) {
-    if (chars > most) break;
-    const text = (await inquiry.text(path)) ?? '';
-    parsed += 1;
-    chars += text.length;
-    const defined = await inquiry.syntax.named(path, text, name);
-    const found = defined ?? within.filter((hit) => looksDefined(hit.text, name)).map(asDefinition);
-    for (const each of found)
-      if ((each.name ?? name) === name && (container === null || each.container === container))
-        all.push({ path, line: each.line, column: each.column, local: each.local });
-  }
-  const seen = all.filter(({ local }) => !local);
-  const left = files.slice(parsed).filter(([path, within]) => likeness(path, within) > 0).length;
-  return {
-    found: seen.length > 0 ? seen : all,
-    locals: seen.length > 0 ? all.filter(({ local }) => local) : [],
-    incomplete: left > 0 ? [`${left} more files with lines that may define it were not looked into`] : [],
-  };
-}
-
-/** What is a comment or a use for certain need not be parsed: for common names that is nearly all of it. */
-function mayDefine({ path, text, column, commented }: TextHit, name: string): boolean {
-  if (commented) return false;
-  const isWhole = column - 1 + name.length < text.length;
-  return languageOf(path)?.name !== 'typescript' || !isWhole || !isUse(text, column, name);
-}
-
-interface NameHits {
-  readonly hits: readonly TextHit[];
-  readonly name: string;
-  readonly container: string | null;
-  /** Characters to parse; files whose lines look like definitions come first. */
-  readonly most: number;
-}
-
-const asDefinition = (hit: TextHit) => ({ ...hit, name: null, container: null, local: false });
-
-/** Whether lines of a file look as if they defined something; built files come last. */
-function likeness(path: string, hits: readonly TextHit[]): number {
-  const language = languageOf(path);
-  const defining = hits.filter(({ text }) => DEFINING.test(text)).length;
-  return language && isMade(path, language) ? defining / 1_000 : defining;
-}
-
-const DEFINING =
-  /\b(?:class|interface|type|enum|function|const|let|var|namespace|module|def|fn|func|struct|trait|impl|mod|static|record|object|protocol|macro_rules!|#define|public|private|protected|abstract|async|get|set)\b|^\s*[\w$]+\s*[(:=?]/;
-
-/** Where there is no grammar: a word that defines, and then the name. */
-function looksDefined(line: string, name: string): boolean {
-  const at = line.indexOf(name);
-  return DEFINING.test(line.slice(0, at));
+  return await inBatches(found.slice(0, MOST_SHOWN), 4, (place) => describe(inquiry, place, { name }));
 }
 
 async function byText(inquiry: Inquiry, ask: DefinitionsAsk): Promise<Definitions> {
   const { name, container } = splitSymbol(ask.symbol);
   const { hits, why } = await inquiry.look(name);
   const most = MOST_PARSED.text;
-  const { found, incomplete } = await parsedDefinitions(inquiry, { hits, name, container, most });
+  const parsed = await parsedDefinitions(inquiry, { hits, name, container, most });
+  const { incomplete } = parsed;
+  const found = likeliest(parsed);
   const near = found.toSorted((a, b) => Number(b.path === ask.from) - Number(a.path === ask.from));
   const all = await inBatches(near.slice(0, MOST_SHOWN), 4, (place) => describe(inquiry, place, { name }));
   const more = found.length > MOST_SHOWN ? [`only ${MOST_SHOWN} of ${found.length} are shown`] : [];

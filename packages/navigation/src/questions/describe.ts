@@ -9,12 +9,17 @@ export interface Described {
 }
 
 const LONGEST = 400;
+/** So much of what a server shows is read. */
+const MOST_READ = 20_000;
 
 /** What a server shows on a name, in its two parts. */
-export function partsOfHover(hover: string | null): Described {
-  if (hover === null) return { signature: null, doc: null };
+export function partsOfHover(shown: string | null): Described {
+  if (shown === null) return { signature: null, doc: null };
+  const hover = shown.slice(0, MOST_READ);
   const block = /```\w*\n([\s\S]*?)\n```/.exec(hover);
-  const signature = (block?.[1] ?? hover.split('\n')[0] ?? '').replaceAll(/\s+/g, ' ').trim();
+  // Some say first in which language it is, or what it is in.
+  const code = block?.[1]?.split('\n').filter((line) => !/^(?:<\?php$|\/\/ In )/.test(line));
+  const signature = (code?.join(' ') ?? hover.split('\n')[0] ?? '').replaceAll(/\s+/g, ' ').trim();
   const rest = block ? hover.slice(block.index + block[0].length) : hover.split('\n').slice(1).join('\n');
   return {
     signature: signature === '' ? null : signature.slice(0, LONGEST),
@@ -43,7 +48,7 @@ export async function describe(
     ...spot,
     text,
     name: known?.name ?? options.name,
-    kind: known?.kind ?? null,
+    kind: known?.declaredOnly ? `${known.kind}${DECLARED}` : (known?.kind ?? null),
     container: known?.container ?? null,
     signature: hover?.signature ?? parsed?.signature ?? null,
     doc: hover?.doc ?? parsed?.doc ?? null,
@@ -51,6 +56,11 @@ export async function describe(
     outside: false,
   };
 }
+
+const DECLARED = ' declaration';
+
+/** It says that there is something, which is defined elsewhere. */
+export const isDeclaration = ({ kind }: FoundDefinition): boolean => kind?.endsWith(DECLARED) === true;
 
 /** A definition that is not in the worktree is named, and not shown: its folder is not the agent's to see. */
 export function describeOutside({ file, line, column }: ServerPlace, name: string): FoundDefinition {

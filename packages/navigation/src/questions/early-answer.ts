@@ -21,14 +21,13 @@ export interface EarlyAsk {
   readonly symbol: string;
   /** What of it is looked for in the file. */
   readonly name: string;
+  /** As it was given. */
   readonly from: string;
-  /** How the text of that file begins: it says where the server is to be asked. */
-  readonly head: string;
 }
 
 /**
- * A server that is there is asked at once where a name leads from its first place in a file, and what is shown where the symbol
- * was found the last time; and the disk is looked at meanwhile. It counts if nothing has changed.
+ * The disk is looked at while a file is read; then a server that is there is asked at once where a name leads from its first place
+ * in it, and what is shown where the symbol was found the last time. It counts if nothing has changed.
  */
 export class EarlyAnswer {
   readonly #inquiry: Inquiry;
@@ -36,7 +35,7 @@ export class EarlyAnswer {
   readonly #asked: EarlyAsk;
   readonly #told: number;
   readonly #survey: Promise<Survey>;
-  readonly #answer: Answer | null;
+  #answer: Answer | null = null;
 
   /** Null: there is no server that can be asked at once. */
   static begin(inquiry: Inquiry, asked: EarlyAsk): EarlyAnswer | null {
@@ -49,19 +48,23 @@ export class EarlyAnswer {
     this.#session = session;
     this.#asked = asked;
     this.#told = session.told;
-    // The server first: it takes longest.
-    const { name, from, head } = asked;
-    const spot = firstSpot(head, name);
-    this.#answer = spot && { spot, places: this.#ask({ ...spot, path: from }) };
-    this.#answer?.places.catch(() => undefined);
-    const guess = session.lastDefined(asked.symbol);
-    this.#survey = inquiry.survey(session, { path: from, name, guess });
-    if (guess) this.#show(guess);
+    const { symbol, name, from: path } = asked;
+    this.#survey = inquiry.survey(session, { path, name, guess: session.lastDefined(symbol) });
     // What is shown where the text says that it leads is asked for before the server has said the same.
     this.#survey.then(
       ({ place }) => place && this.#show(place.at),
       () => undefined,
     );
+  }
+
+  /** Asks the server, now that it is known how the text of the file begins: that says where. */
+  ask(head: string): void {
+    const { symbol, name, from: path } = this.#asked;
+    const spot = firstSpot(head, name);
+    this.#answer = spot && { spot, places: this.#led({ ...spot, path }) };
+    this.#answer?.places.catch(() => undefined);
+    const guess = this.#session.lastDefined(symbol);
+    if (guess) this.#show(guess);
   }
 
   /** What was found and asked, if it was this session that was asked about this file, and it has been told of nothing since. */
@@ -72,7 +75,7 @@ export class EarlyAnswer {
     return { survey, answer: isNothing(survey.look.changes) ? this.#answer : null, told: this.#told };
   }
 
-  async #ask(spot: Spot): Promise<readonly ServerPlace[]> {
+  async #led(spot: Spot): Promise<readonly ServerPlace[]> {
     const places = await this.#session.definition(spot);
     for (const place of inside(places)) this.#show(place);
     return places;

@@ -24,6 +24,8 @@ export interface Means {
   readonly pool: ServerPool;
   /** How long a server that has answered before may take. */
   readonly warmMs: number;
+  /** How long one that says that it is loading is waited for. */
+  readonly loadMs: number;
 }
 
 const LARGEST = 4_000_000;
@@ -152,10 +154,10 @@ export class Inquiry {
     this.#looked = true;
     const { projectFiles } = session.language;
     const asking = this.#means.scout.survey(session.root, { ...asked, since: session.version, projectFiles });
-    this.#named.set(
-      projectFiles.join('\0'),
-      asking.then(({ projects }) => projects),
-    );
+    const found = asking.then(({ projects }) => projects);
+    // The question may end before anybody asks for them.
+    found.catch(() => undefined);
+    this.#named.set(projectFiles.join('\0'), found);
     this.#surveying = asking.then(
       ({ place }) => (this.#likely = place),
       () => undefined,
@@ -241,6 +243,12 @@ export class Inquiry {
     return language !== null && this.#means.pool.isWarm(this.place.root, language);
   }
 
+  /** So long a server that says that it is loading is waited for: an answer that says so is better than none of a server. */
+  get loadMs(): number {
+    const { warmMs, loadMs } = this.#means;
+    return Math.min(loadMs, 0.75 * Math.max(warmMs, this.asking.waitMs));
+  }
+
   /** Whoever asks waits for a server, also for one that must load its project first. */
   get waits(): boolean {
     return this.asking.waitMs >= PATIENT_MS;
@@ -293,6 +301,7 @@ export class Inquiry {
     // A server that loads its project takes every core: the words come first, and in an instant.
     const asked = text === null ? ask() : text.then(ask, ask);
     if (!warm && waits) this.#means.scout.restUntil(asked);
+    if (!warm) asked.then(() => this.syntax.begin()).catch(() => undefined);
     const outcome = await Promise.race([asked, patience.over]);
     if (outcome?.answer) return outcome.answer;
     return withNote(await (text ?? ways.byText()), outcome ? outcome.why : warm ? LATE : LOADING);
@@ -371,8 +380,11 @@ export const isNothing = ({ created, changed, deleted }: Changes): boolean =>
 export const hitsOf = (hits: readonly TextHit[], language: Language): TextHit[] =>
   hits.filter(({ path }) => languageOf(path) === language);
 
+export const isInside = <P extends ServerPlace>(place: P): place is P & { readonly path: string } =>
+  place.path !== null;
+
 export const inside = (places: readonly ServerPlace[]): (ServerPlace & { readonly path: string })[] =>
-  places.filter((place): place is ServerPlace & { readonly path: string } => place.path !== null);
+  places.filter(isInside);
 
 /** In batches: a server answers one question at a time, and needs no more than a few in its line. */
 export async function inBatches<T, R>(

@@ -4,6 +4,8 @@ import { LANGUAGES, extensionOf, languageOf } from '../languages.ts';
 import type { Inquiry } from './inquiry.ts';
 
 const ENTRIES = ['index', '__init__', 'mod', 'lib', 'main'];
+/** A folder's own name, in Go. */
+const entriesOf = (stem: string): string[] => [...ENTRIES, basename(stem)];
 
 /** The file that a module's path means: itself, or without its ending, or the entry of a folder. */
 export async function moduleFile(inquiry: Inquiry, given: string): Promise<string> {
@@ -11,7 +13,7 @@ export async function moduleFile(inquiry: Inquiry, given: string): Promise<strin
   const dotted = path.includes('/') || languageOf(path) ? [] : [path.replaceAll('.', '/')];
   const stems = [path, ...dotted].flatMap((stem) => [
     stem,
-    ...ENTRIES.flatMap((entry) => [`${stem}/${entry}`, `${stem}/src/${entry}`]),
+    ...entriesOf(stem).flatMap((entry) => [`${stem}/${entry}`, `${stem}/src/${entry}`]),
   ]);
   if (languageOf(path) && (await inquiry.text(path)) !== null) return path;
   const names = new Set(stems.flatMap((stem) => endings().map((ending) => basename(`${stem}.${ending}`))));
@@ -42,7 +44,9 @@ export async function importNames(inquiry: Inquiry, file: string): Promise<strin
   const folder = basename(dirname(file));
   // A folder stands for its entry, and also for a file that its manifest names.
   const manifest = (await inquiry.text(join(dirname(file), 'package.json'))) ?? '';
-  const byFolder = (ENTRIES.includes(stem) || manifest.includes(stem)) && folder !== '.' ? [folder] : [];
+  const isFolders =
+    ENTRIES.includes(stem) || manifest.includes(stem) || languageOf(file)?.imports === 'folder';
+  const byFolder = isFolders && folder !== '.' ? [folder] : [];
   const byName = UNSPOKEN.includes(stem) ? ["'.'", '"."', "'..'", '".."', './index', '../index'] : [stem];
   const packages = await packageNames(inquiry, file, stem);
   return [...new Set([...byName, ...byFolder, ...packages, ...(await aliases(inquiry, file))])];
@@ -99,8 +103,11 @@ function leadsTo(target: string, file: string): boolean {
   );
 }
 
+/** One that is not closed goes to the end. */
 const stripComments = (text: string): string =>
-  text.replaceAll(/("(?:\\.|[^"\\])*")|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '$1').replaceAll(/,(\s*[}\]])/g, '$1');
+  text
+    .replaceAll(/("(?:\\[\s\S]|[^"\\])*(?:"|$))|\/\*(?:[\s\S]*?\*\/|[\s\S]*)|\/\/[^\n]*/g, '$1')
+    .replaceAll(/,(\s*[}\]])/g, '$1');
 
 function parsed(text: string | null): Record<string, unknown> | null {
   try {

@@ -8,7 +8,7 @@ import { partsOfHover } from './describe.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { importCandidates, type Candidate } from './importers.ts';
 import { moduleFile } from './module-file.ts';
-import { openFile, openProjects } from './projects.ts';
+import { openFile, openProjects, untilStable } from './projects.ts';
 
 const MOST_EXPORTS = 300;
 const MOST_FOLLOWED = 2_000;
@@ -34,13 +34,20 @@ async function byServer(inquiry: Inquiry, session: ServerSession, path: string):
   const exported = await exportsOf(inquiry, path, { follow, depth: 0, seen: new Set() });
   const shown = exported.found.slice(0, MOST_EXPORTS);
   const exports = await inBatches(shown, 8, (each) => withHover(session, each));
-  const imports = await inBatches(syntax.imports, 8, async (each) =>
-    importOf(each, await follow(path, each)),
-  );
+  const { found: targets, stable } = await untilStable<string | null>(session, {
+    ask: () => inBatches(syntax.imports, 8, (each) => follow(path, each)),
+    loadMs: inquiry.loadMs,
+  });
+  const isFolders = session.language.imports === 'folder';
+  const imports = syntax.imports.map((each, i) => {
+    const target = targets[i] ?? null;
+    return importOf(each, target !== null && isFolders ? dirname(target) : target);
+  });
   const importing = await importersOf(inquiry, session, { path, follow });
   const nobody = importing.real.length === 0 ? await usedElsewhere(session, path, exports) : [];
   const left = exported.found.length - shown.length;
   const incomplete = [
+    ...(stable ? [] : ['the server is still loading the project: imports may lead to more']),
     ...nobody,
     ...exported.incomplete,
     ...(left > 0 ? [`${left} more exports are not shown`] : []),
@@ -78,15 +85,22 @@ async function importersOf(
     return { ...each, target: await targetOf(each, path, follow) };
   });
   const lost = followed.filter((each) => each.target === null && mayMean(each, path));
+  const { imports } = session.language;
+  const isOurs = (target: string | null): boolean =>
+    target === path || (target !== null && imports === 'folder' && dirname(target) === dirname(path));
   const left = candidates.found.length - looked.length;
   const incomplete = [
     ...notLoaded,
     ...candidates.incomplete,
     ...(left > 0 ? [`${left} more possible importers were not looked at`] : []),
     ...(lost.length > 0 ? ['some imports could not be followed; they are listed'] : []),
+    ...(imports === 'symbol' ? [BY_NAME] : []),
   ];
-  return { real: followed.filter(({ target }) => target === path), lost, incomplete };
+  return { real: followed.filter(({ target }) => isOurs(target)), lost, incomplete };
 }
+
+const BY_NAME =
+  'importers are those that name the file; in this language others may use what it defines without naming it';
 
 /** Where an import leads; to the file itself, if one of the names that it imports is the file. */
 async function targetOf(
@@ -172,7 +186,8 @@ async function exportsOf(inquiry: Inquiry, path: string, walk: Walk): Promise<Ex
   if (walk.seen.has(path)) return { found: [], incomplete: [] };
   walk.seen.add(path);
   const text = (await inquiry.text(path)) ?? '';
-  const defined = (await inquiry.syntax.definitions(path, text)) ?? [];
+  const parsed = await inquiry.syntax.definitions(path, text);
+  const defined = parsed ?? [];
   const syntax = await syntaxOf(inquiry, path);
   const isScript = languageOf(path)?.name === 'typescript';
   const own = isScript ? scriptExports(path, defined, syntax) : topLevel(path, defined, syntax);
@@ -190,8 +205,12 @@ async function exportsOf(inquiry: Inquiry, path: string, walk: Walk): Promise<Ex
   const all = [...own, ...passed.flatMap(({ found }) => found)];
   // What a file exports itself hides what it passes on.
   const found = [...new Map(all.toReversed().map((each) => [each.name, each])).values()].toReversed();
-  return { found, incomplete: passed.flatMap(({ incomplete }) => incomplete) };
+  const unparsed = parsed ? [] : [notParsed(path)];
+  return { found, incomplete: [...unparsed, ...passed.flatMap(({ incomplete }) => incomplete)] };
 }
+
+const notParsed = (path: string): string =>
+  `${path} was not parsed (too large, made to be slow, or of a kind without a grammar): what it defines is not all listed`;
 
 function scriptExports(
   path: string,
@@ -215,12 +234,17 @@ function scriptExports(
   ];
 }
 
+/** What is in a namespace is at the top as well. */
 function topLevel(path: string, defined: readonly SyntaxDefinition[], { all }: ModuleSyntax): ModuleExport[] {
-  const top = defined.filter(({ local, container }) => !local && container === null);
-  const public_ = all
-    ? top.filter(({ name }) => all.includes(name))
-    : top.filter(({ name }) => !name.startsWith('_'));
-  return public_.map((each) => asExport(path, each.name, each));
+  const spaces = new Set(defined.flatMap(({ kind, name }) => (kind === 'namespace' ? [name] : [])));
+  const top = defined.filter(
+    ({ local, container, kind }) =>
+      !local && kind !== 'namespace' && (container === null || spaces.has(container)),
+  );
+  const isPublic = languageOf(path)?.isPublic;
+  return top
+    .filter(({ name, signature }) => all?.includes(name) ?? isPublic?.(name, signature) ?? true)
+    .map((each) => asExport(path, each.name, each));
 }
 
 const asExport = (path: string, name: string, definition: SyntaxDefinition | undefined): ModuleExport => ({

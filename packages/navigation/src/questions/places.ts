@@ -2,6 +2,7 @@ import type { FoundDefinition } from '@reveille/protocol';
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
 import { describe, describeOutside } from './describe.ts';
 import { inBatches, type Inquiry } from './inquiry.ts';
+import { definedFor } from './parsed.ts';
 
 export const MOST_SHOWN = 40;
 
@@ -28,7 +29,12 @@ export async function followed(
 ): Promise<ServerPlace[]> {
   const all = await inBatches(places, 4, async (place): Promise<ServerPlace[]> => {
     const { path, line, column } = place;
-    if (path === null || (await inquiry.definedAt({ path, line, column }))) return [place];
+    const known = path === null ? null : await inquiry.definedAt({ path, line, column });
+    if (path !== null && known?.declaredOnly === true) {
+      const spots = await definedFor(inquiry, session, { place: { path, line, column }, name: known.name });
+      return spots.map((spot) => ({ ...spot, file: spot.path }));
+    }
+    if (path === null || known) return [place];
     const further = await resolve(session, [{ path, line, column }]);
     return further.length > 0 ? further : [place];
   });

@@ -70,23 +70,55 @@ function projectOf(path: string, folders: ReadonlyMap<string, string>): string |
 }
 
 const MOST_ASKS = 8;
+const PAUSE_MS = 50;
 
-/** Asks until two answers are the same: some servers answer with what they have loaded so far. `first` was asked before. */
+export interface Repeated<T> {
+  readonly ask: () => Promise<readonly T[]>;
+  /** What was asked before. */
+  readonly first?: readonly T[] | undefined;
+  /** One that says that it is loading is waited for, so long. */
+  readonly loadMs: number;
+}
+
+/** What a server answered, and whether it would answer the same again. */
+export interface Stable<T> {
+  readonly found: readonly T[];
+  readonly stable: boolean;
+}
+
+/**
+ * Asks until two answers are the same, and the server does not say that it is loading: some answer with what they have loaded so
+ * far. One that has settled is asked once.
+ */
 export async function untilStable<T>(
   session: ServerSession,
-  ask: () => Promise<readonly T[]>,
-  first?: readonly T[],
-): Promise<readonly T[]> {
-  let { told } = session;
+  { ask, first, loadMs }: Repeated<T>,
+): Promise<Stable<T>> {
+  const end = performance.now() + loadMs;
   let found = first ?? (await ask());
-  for (let i = 0; i < MOST_ASKS && !session.settled; i++) {
-    ({ told } = session);
+  for (let i = 0; i < MOST_ASKS && performance.now() < end; i += session.busy ? 0 : 1) {
+    if (session.settled) return { found, stable: true };
+    const wasBusy = session.busy;
     const again = await ask();
-    const stable = again.length === found.length && !session.busy;
+    const same = countOf(again) === countOf(found);
     found = again;
-    if (stable) break;
-    if (session.busy) await new Promise((resolve) => setTimeout(resolve, 100));
+    if (same && !wasBusy && !session.busy) return { found, stable: true };
+    if (session.busy) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
-  session.settle(told);
-  return found;
+  return { found, stable: false };
+}
+
+/** What led nowhere may lead somewhere later. */
+const countOf = (all: readonly unknown[]): number => all.filter((each) => each !== null).length;
+
+/** Likewise for uses: if they are stable, the server has settled, for they are what it knows last. */
+export async function untilSettled<T>(session: ServerSession, asked: Repeated<T>): Promise<Stable<T>> {
+  let { told } = session;
+  const ask = async (): Promise<readonly T[]> => {
+    ({ told } = session);
+    return await asked.ask();
+  };
+  const answer = await untilStable(session, { ...asked, ask });
+  if (answer.stable) session.settle(told);
+  return answer;
 }

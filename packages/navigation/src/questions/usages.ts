@@ -8,7 +8,7 @@ import { Targets, crossCheck, grouped } from './cross-check.ts';
 import { plainLine, rolesOf } from './roles.ts';
 import { inBatches, inside, isNothing, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
 import { importNames } from './module-file.ts';
-import { openProjects, projectFilesIn, untilStable } from './projects.ts';
+import { openProjects, projectFilesIn, untilSettled, type Stable } from './projects.ts';
 
 export interface UsagesAsk {
   readonly symbol: string;
@@ -98,9 +98,9 @@ async function usagesByServer(
   const askAll = (): Promise<ServerPlace[]> => placesOf(session, ask.file, spots);
   const first =
     before && wasSettled
-      ? before
+      ? { ...before, stable: true }
       : {
-          places: await untilStable(session, askAll, before?.places),
+          ...(await untilSettled(session, { ask: askAll, first: before?.found, loadMs: inquiry.loadMs })),
           declared: before?.declared ?? (await declaredAt(session, ask.file, spots)),
         };
   foreseen.known();
@@ -118,17 +118,17 @@ async function beginProject(inquiry: Inquiry, session: ServerSession, file: stri
 }
 
 interface Listed {
-  readonly places: readonly ServerPlace[];
+  readonly found: readonly ServerPlace[];
   /** Where the server says that the symbol is defined. */
   readonly declared: readonly ServerPlace[];
 }
 
 async function listed(session: ServerSession, file: string, spots: readonly Spot[]): Promise<Listed> {
-  const [places, declared] = await Promise.all([
+  const [found, declared] = await Promise.all([
     placesOf(session, file, spots),
     declaredAt(session, file, spots),
   ]);
-  return { places, declared };
+  return { found, declared };
 }
 
 const placesOf = async (
@@ -159,22 +159,26 @@ async function explained(
     readonly look: Look;
     /** By their places, in the order in which they are shown. */
     readonly hits: ReadonlyMap<string, TextHit>;
-    readonly first: Listed;
+    readonly first: Listed & Stable<ServerPlace>;
     readonly notLoaded: readonly string[];
     readonly targets: Targets;
   },
 ): Promise<Usages> {
   const { ask, anchors, look, hits, first, notLoaded, targets } = given;
   const spots = askedSpots(anchors);
-  const found = await underOtherNames(inquiry, session, {
+  const { found, stable } = await underOtherNames(inquiry, session, {
     name: splitSymbol(ask.symbol).name,
     hits,
-    found: first.places,
+    first,
     askAll: () => placesOf(session, ask.file, spots),
   });
   const declared = inside(first.declared);
   if (declared[0]) session.defined(ask.symbol, declared[0]);
-  const refs = new Map(inside(found).map((place) => [keyOf(place), place]));
+  // Some servers leave out what they say elsewhere that defines it.
+  const listed = inside(found);
+  const refs = new Map(
+    [...(session.language.listsByName ? [] : listed), ...declared].map((place) => [keyOf(place), place]),
+  );
   const defined = new Set([
     ...declared.map(keyOf),
     ...(anchors.definitions.length > 0 ? spots.map((spot) => keyOf({ path: ask.file, ...spot })) : []),
@@ -186,9 +190,10 @@ async function explained(
   const shown = await linesOf(inquiry, { refs, hits, more: check.uses });
   const incomplete = [
     ...notLoaded,
+    ...(stable ? [] : ['the server is still loading the project: uses under other names may be missing']),
     ...(look.why === null ? [] : [look.why]),
     ...(check.open ? ['some text hits could not be explained; they are listed'] : []),
-    ...(refs.size === 0 ? ['the server found nothing at this place'] : []),
+    ...(listed.length === 0 ? ['the server found nothing at this place'] : []),
   ];
   return {
     definitions: shown.filter(([key]) => defined.has(key)).map(([, line]) => line),
@@ -214,28 +219,28 @@ async function underOtherNames(
     readonly name: string;
     /** The text hits of the name. */
     readonly hits: ReadonlyMap<string, TextHit>;
-    readonly found: readonly ServerPlace[];
+    readonly first: Stable<ServerPlace>;
     readonly askAll: () => Promise<ServerPlace[]>;
   },
-): Promise<readonly ServerPlace[]> {
+): Promise<Stable<ServerPlace>> {
   const { projectFiles } = session.language;
   const projects = await projectFilesIn(inquiry, session.language);
   // The server knows all of a single project, and of a language without projects.
   const isOne = projectFiles.length === 0 || (projects.length === 1 && !projects[0]?.includes('/'));
-  if (isOne) return asked.found;
+  let listed = asked.first;
+  if (isOne) return listed;
   const known = new Set([asked.name]);
-  let { found } = asked;
   for (let i = 0; i < MOST_ROUNDS; i++) {
-    const others = (await otherNames(inquiry, found, asked.hits)).filter((other) => !known.has(other));
-    if (others.length === 0) return found;
+    const others = (await otherNames(inquiry, listed.found, asked.hits)).filter((name) => !known.has(name));
+    if (others.length === 0) return listed;
     for (const other of others) known.add(other);
     const looks = await Promise.all(others.map((other) => inquiry.look(other)));
     await openProjects(inquiry, session, { hits: looks.flatMap((look) => look.hits), file: null });
     // Nothing was opened: the server knew of all of them.
-    if (session.settled) return found;
-    found = await untilStable(session, asked.askAll);
+    if (session.settled) return listed;
+    listed = await untilSettled(session, { ask: asked.askAll, loadMs: inquiry.loadMs });
   }
-  return found;
+  return listed;
 }
 
 async function otherNames(

@@ -1,5 +1,6 @@
 import type { Node } from './grammars.ts';
 import { firstLines } from '../text/first-lines.ts';
+import { lastUpTo } from '../text/sorted.ts';
 
 /** Something a file defines. Lines and columns from 1. */
 export interface SyntaxDefinition {
@@ -11,8 +12,10 @@ export interface SyntaxDefinition {
   readonly container: string | null;
   readonly depth: number;
   readonly exported: boolean;
-  /** It is seen outside of the function it is in. */
+  /** It is not seen outside of the function it is in. */
   readonly local: boolean;
+  /** It says that there is something, which is defined elsewhere: C's `int f(void);`. */
+  readonly declaredOnly: boolean;
   /** Its beginning, up to the body. */
   readonly signature: string;
   readonly doc: string | null;
@@ -77,6 +80,7 @@ const KINDS: Readonly<Record<string, string>> = {
   macro_definition: 'macro',
   assignment: 'variable',
   field_declaration: 'property',
+  declaration: 'variable',
   preproc_def: 'macro',
   preproc_function_def: 'macro',
   shorthand_property_identifier_pattern: 'variable',
@@ -101,13 +105,15 @@ interface Around {
 export function definitionsIn(root: Node, offsets: readonly number[] | null = null): SyntaxDefinition[] {
   const found: SyntaxDefinition[] = [];
   const isWanted = ({ startIndex, endIndex }: Node): boolean =>
-    offsets === null || offsets.some((offset) => offset >= startIndex && offset < endIndex);
+    offsets === null || (offsets[lastUpTo(offsets, endIndex - 1)] ?? -1) >= startIndex;
   const visit = (node: Node, around: Around): void => {
     const within = { ...around, exported: around.exported || node.type === 'export_statement' };
     const named = nameOf(node, within);
     const kind = named && KINDS[node.type];
     if (kind) found.push(definition(node, named, { ...within, kind: kindIn(kind, within, node) }));
-    const inner = kind ? beneath(kind, named.text, within) : implementing(node, within);
+    // What C's `typedef` names is beside the name.
+    const isAround = kind && node.type !== 'type_definition';
+    const inner = isAround ? beneath(kind, named.text, within) : implementing(node, within);
     for (const child of node.namedChildren)
       if (child && isWanted(child)) visit(child, insideOf(node, child, inner));
     if (node.type === 'enum_body') found.push(...plainMembers(node, around));
@@ -126,19 +132,29 @@ function nameOf(node: Node, around: Around): Node | null {
     // Within a function an assignment is seldom a definition that anybody looks for.
     return left?.type === 'identifier' && !around.local ? left : null;
   }
-  const name = node.childForFieldName('name') ?? declarator(node);
-  return name && name.type.endsWith('pattern') ? null : name;
+  // What C declares within a function is local to it, or declared elsewhere too.
+  if (node.type === 'declaration' && around.local) return null;
+  const name = node.childForFieldName('name') ?? declarators(node).at(-1) ?? null;
+  return name && /pattern$|declarator$/.test(name.type) ? null : name;
 }
 
-/** C and its kin: the name is at the end of a chain of declarators. */
-function declarator(node: Node): Node | null {
-  let at: Node | null = node.childForFieldName('declarator');
-  for (let i = 0; i < 8 && at; i++) {
-    if (at.type.endsWith('identifier')) return at.childForFieldName('name') ?? at;
-    at = at.childForFieldName('declarator');
-  }
-  return null;
+/** C and its kin: the name is at the end of a chain of declarators, and of what it is in (`A::B::name`). */
+function declarators(node: Node): Node[] {
+  const chain: Node[] = [];
+  const next = (at: Node): Node | null =>
+    at.childForFieldName(at.type === 'qualified_identifier' ? 'name' : 'declarator');
+  for (let at = next(node); at && chain.length < 12; at = next(at)) chain.push(at);
+  return chain;
 }
+
+/** Not a pointer to one: there the name is in brackets. */
+const isFunctionDeclarator = (node: Node): boolean =>
+  node.type === 'function_declarator' && /identifier$|_name$/.test(declarators(node)[0]?.type ?? '');
+
+/** Nothing but its beginning, or `extern`. */
+const isDeclaredOnly = (node: Node): boolean =>
+  /^(?:field_)?declaration$/.test(node.type) &&
+  (declarators(node).some(isFunctionDeclarator) || /^extern\s[^=]*$/.test(node.text));
 
 /** Rust's `impl` defines nothing itself; what is in it belongs to its type. */
 function implementing(node: Node, around: Around): Around {
@@ -172,7 +188,8 @@ function plainMembers(body: Node, around: Around): SyntaxDefinition[] {
 }
 
 function kindIn(kind: string, { inType }: Around, node: Node): string {
-  if (kind === 'function' && inType) return 'method';
+  const isFunction = kind === 'function' || declarators(node).some(isFunctionDeclarator);
+  if (isFunction) return inType ? 'method' : 'function';
   if (kind === 'variable' && /function|arrow/.test(node.childForFieldName('value')?.type ?? ''))
     return 'function';
   return kind;
@@ -182,7 +199,9 @@ function definition(node: Node, name: Node, around: Around & { readonly kind: st
   const { kind, depth, exported, local } = around;
   // Go writes the type that a method belongs to before its name.
   const [receiver] = node.childForFieldName('receiver')?.descendantsOfType('type_identifier') ?? [];
-  const container = receiver?.text ?? around.container;
+  const qualified = name.parent?.type === 'qualified_identifier' ? name.parent : null;
+  const scope = qualified?.childForFieldName('scope')?.text.replace(/<.*/s, '');
+  const container = receiver?.text ?? scope ?? around.container;
   return {
     name: name.text,
     kind,
@@ -193,20 +212,25 @@ function definition(node: Node, name: Node, around: Around & { readonly kind: st
     depth,
     exported,
     local,
+    declaredOnly: isDeclaredOnly(node),
     signature: signatureOf(node),
     doc: docOf(node),
   };
 }
 
 const LONGEST = 300;
+/** So much of a text is looked at for it. */
+const MOST_READ = 4_000;
 
 function signatureOf(node: Node): string {
   const body = node.childForFieldName('body');
-  const text = body ? node.text.slice(0, Math.max(0, body.startIndex - node.startIndex)) : node.text;
-  const [first = ''] = body ? [text] : text.split(/\n(?=\s*\S)/);
+  const end = body ? Math.max(0, body.startIndex - node.startIndex) : MOST_READ;
+  const text = node.text.slice(0, Math.min(end, MOST_READ));
+  const [first = ''] = body ? [text] : text.split('\n', 1);
   return first
     .replaceAll(/\s+/g, ' ')
-    .replace(/[{:=\s]+$/, '')
+    .slice(0, 2 * LONGEST)
+    .replace(/[{:=;\s]+$/, '')
     .trim()
     .slice(0, LONGEST);
 }

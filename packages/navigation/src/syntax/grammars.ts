@@ -7,9 +7,6 @@ export type { Node };
 
 type TreeSitter = typeof import('@vscode/tree-sitter-wasm');
 
-/** A file larger than this is not parsed: it was made by a program, and would hold everybody up. */
-const LARGEST = 1_000_000;
-
 const require = createRequire(import.meta.url);
 
 /** Tree-sitter and its grammars, loaded when first needed. A tree lives as long as it is looked at. */
@@ -17,14 +14,11 @@ export class Grammars {
   #library: Promise<TreeSitter> | null = null;
   readonly #grammars = new Map<string, Promise<Grammar | null>>();
 
-  /** Null: there is no such grammar, or the text is too large. */
-  async parse<T>(grammar: string | null, text: string, use: (root: Node) => T): Promise<T | null> {
-    if (grammar === null || text.length > LARGEST) return null;
+  /** Null: there is no such grammar. */
+  async parse<T>(grammar: string, text: string, use: (root: Node) => T): Promise<T | null> {
     const language = await this.#grammar(grammar);
     if (!language) return null;
     const { Parser: Parsing } = await this.#load();
-    // A large file takes tens of milliseconds: others come to their turn in between.
-    await new Promise((resolve) => setImmediate(resolve));
     const parser: Parser = new Parsing();
     try {
       parser.setLanguage(language);

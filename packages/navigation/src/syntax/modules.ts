@@ -132,9 +132,9 @@ function otherImports(root: Node): SyntaxImport[] {
   const found: SyntaxImport[] = [];
   const visit = (node: Node, depth: number): void => {
     const nested = node.namedChildren.some((child) => child && /import_spec/.test(child.type));
-    if (IMPORTING.test(node.type) && !nested) {
-      const text = node.text.replaceAll(/^(?:import|use|using|#include|package)\s+|[;"<>]|\s+$/g, '').trim();
-      found.push({ specifier: text.slice(0, 200), ...placeOf(node), names: [], passesOn: false });
+    if ((IMPORTING.test(node.type) || isSourced(node)) && !nested) {
+      const specifier = node.text.replaceAll(LEADING, '').trim().slice(0, 200);
+      found.push({ specifier, ...placeOf(node, lastWordIn(node.text)), names: [], passesOn: false });
       return;
     }
     if (depth < 4) for (const child of node.namedChildren) if (child) visit(child, depth + 1);
@@ -142,6 +142,23 @@ function otherImports(root: Node): SyntaxImport[] {
   visit(root, 0);
   return found;
 }
+
+const LEADING =
+  /^(?:(?:import|use|using|#include|package|source|\.)\s+(?:(?:function|const|static)\s+)?)|[;"'<>]/g;
+
+/** A script that a shell reads into itself. */
+const isSourced = (node: Node): boolean => node.type === 'command' && /^(?:source|\.)\s/.test(node.text);
+
+/** Where a server can say what is imported: the last word of the first line. */
+function lastWordIn(text: string): number {
+  const [line = ''] = text.split('\n', 1);
+  let end = line.length;
+  while (end > 0 && !WORD.test(line[end - 1] ?? '')) end -= 1;
+  while (end > 0 && WORD.test(line[end - 1] ?? '')) end -= 1;
+  return end;
+}
+
+const WORD = /[\p{L}\p{N}_$]/u;
 
 const placeOf = ({ startPosition: { row, column } }: Node, offset = 0) => ({
   line: row + 1,

@@ -1,11 +1,26 @@
+import { isReveilleError } from '@reveille/protocol';
 import { extensionOf, languageOf } from '../languages.ts';
-import { definitionsIn, type SyntaxDefinition } from './definitions.ts';
-import { Grammars, type Node } from './grammars.ts';
-import { moduleSyntax, type ModuleSyntax } from './modules.ts';
-import { offsetsOf, spotsOf, type Spot } from '../text/spots.ts';
+import { Thread } from '../thread.ts';
+import type { Spot } from '../text/spots.ts';
+import type { SyntaxDefinition } from './definitions.ts';
+import type { ModuleSyntax } from './modules.ts';
+import type { Parsed, Role, SyntaxQuestion } from './parsing.ts';
 
-/** What the words at a place are. */
-export type Role = 'code' | 'comment' | 'string';
+export type { Role };
+
+const PROGRAM = import.meta.url.endsWith('.ts')
+  ? new URL('./syntax-worker.ts', import.meta.url)
+  : new URL('./syntax-worker.js', import.meta.url);
+
+/** A file larger than this is not parsed: it was made by a program, and would hold everybody up. */
+const LARGEST = 1_000_000;
+/** No file that people write takes a tenth of it. */
+const PATIENCE_MS = 10_000;
+/** A parser keeps the memory of the largest file it has seen. */
+const IDLE_MS = 10 * 60_000;
+
+/** A little of everything: code runs slowly at first. */
+const SAMPLE = "import { a } from 'a';\nexport class B extends a { c = async (d) => `${d}`; }\n".repeat(20);
 
 interface Known {
   readonly extension: string;
@@ -13,20 +28,35 @@ interface Known {
 }
 const MOST_KNOWN = 50;
 
-/** What can be known of one file without its project. Null where there is no grammar for it. */
-export class Syntax {
-  readonly #grammars = new Grammars();
+/**
+ * What can be known of one file without its project. Null where there is no grammar for it, or it cannot be parsed. It is parsed in a
+ * thread of its own: one that is made to be slow holds nobody else up, and is given up.
+ */
+export class Syntax implements AsyncDisposable {
+  readonly #thread: Thread<SyntaxQuestion>;
   /** Of the files that were asked about last: many questions are about the same ones. */
   readonly #known = new Map<string, Known>();
   readonly #named = new Map<string, Map<string, readonly SyntaxDefinition[] | null>>();
+  /** Texts that took too long, or brought the parser down. */
+  readonly #bad = new Set<string>();
+
+  constructor({ patienceMs = PATIENCE_MS } = {}) {
+    this.#thread = new Thread({ program: PROGRAM, name: 'The parser', patienceMs, idleMs: IDLE_MS });
+  }
+
+  /** Makes the thread ready for those who will ask. */
+  begin(): void {
+    for (const path of ['a.js', 'a.ts'])
+      this.#ask<'named'>(path, { kind: 'named', text: SAMPLE, name: 'c' }).catch(() => undefined);
+  }
 
   async definitions(path: string, text: string): Promise<readonly SyntaxDefinition[] | null> {
     const extension = extensionOf(path);
     const known = this.#known.get(text);
     if (known?.extension === extension) return known.definitions;
-    const definitions = await this.#parse(path, text, (root) => definitionsIn(root));
+    const definitions = await this.#ask<'definitions'>(path, { kind: 'definitions', text });
     this.#known.set(text, { extension, definitions });
-    for (const oldest of this.#known.keys()) if (this.#known.size > MOST_KNOWN) this.#known.delete(oldest);
+    forgetOldest(this.#known);
     return definitions;
   }
 
@@ -40,12 +70,10 @@ export class Syntax {
     const asked = this.#named.get(text) ?? new Map<string, readonly SyntaxDefinition[] | null>();
     const before = asked.get(key);
     if (before !== undefined) return before;
-    const offsets = offsetsOf(text, name);
-    const all = await this.#parse(path, text, (root) => definitionsIn(root, offsets));
-    const found = all && all.filter((each) => each.name === name);
+    const found = await this.#ask<'named'>(path, { kind: 'named', text, name });
     asked.set(key, found);
     this.#named.set(text, asked);
-    for (const oldest of this.#named.keys()) if (this.#named.size > MOST_KNOWN) this.#named.delete(oldest);
+    forgetOldest(this.#named);
     return found;
   }
 
@@ -59,36 +87,44 @@ export class Syntax {
   }
 
   async module(path: string, text: string): Promise<ModuleSyntax | null> {
-    return await this.#parse(path, text, (root) => moduleSyntax(root, grammarOf(path) ?? ''));
+    return await this.#ask<'module'>(path, { kind: 'module', text });
   }
 
   async roles(path: string, text: string, spots: readonly Spot[]): Promise<readonly Role[] | null> {
-    return await this.#parse(path, text, (root) => spots.map((spot) => roleAt(root, spot)));
+    const plain = spots.map(({ line, column }) => ({ line, column }));
+    return await this.#ask<'roles'>(path, { kind: 'roles', text, spots: plain });
   }
 
   /** The places where a name is used as one, not in comments or strings. */
   async names(path: string, text: string, name: string): Promise<readonly Spot[] | null> {
-    return await this.#parse(path, text, (root) =>
-      spotsOf(text, name)
-        .filter((spot) => roleAt(root, spot) === 'code')
-        .map(({ line, column }) => ({ line, column })),
-    );
+    return await this.#ask<'names'>(path, { kind: 'names', text, name });
   }
 
-  #parse<T>(path: string, text: string, use: (root: Node) => T): Promise<T | null> {
-    return this.#grammars.parse(grammarOf(path), text, use);
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#thread[Symbol.asyncDispose]();
+  }
+
+  /** The thread is ours: what it answers has the shape of what it was asked. */
+  async #ask<K extends keyof Parsed>(
+    path: string,
+    question: Without<SyntaxQuestion, 'grammar'> & { readonly kind: K },
+  ): Promise<Parsed[K] | null> {
+    const { text } = question;
+    const grammar = languageOf(path)?.grammar(extensionOf(path)) ?? null;
+    if (grammar === null || text.length > LARGEST || this.#bad.has(text)) return null;
+    try {
+      return (await this.#thread.ask({ ...question, grammar })) as Parsed[K] | null;
+    } catch (error) {
+      if (!isReveilleError(error)) throw error;
+      this.#bad.add(text);
+      forgetOldest(this.#bad);
+      return null;
+    }
   }
 }
 
-const grammarOf = (path: string): string | null => languageOf(path)?.grammar(extensionOf(path)) ?? null;
+type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-function roleAt(root: Node, { line, column }: Spot): Role {
-  const point = { row: line - 1, column: column - 1 };
-  for (let node = root.descendantForPosition(point); node; node = node.parent) {
-    if (/comment/.test(node.type)) return 'comment';
-    // Code within a template is code again.
-    if (/substitution|interpolation|expression$/.test(node.type)) return 'code';
-    if (/string|template|char_literal|jsx_text|regex/.test(node.type)) return 'string';
-  }
-  return 'code';
+function forgetOldest(known: Map<string, unknown> | Set<string>): void {
+  for (const oldest of known.keys()) if (known.size > MOST_KNOWN) known.delete(oldest);
 }

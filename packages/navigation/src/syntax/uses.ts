@@ -3,6 +3,8 @@ const BEFORE =
   /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))$/;
 const AFTER = /^\s*[.)\]]|^\[/;
 const PASSED = /^\s*(?:import|export)\b[^'"]*\bfrom\s*['"]/;
+/** Nobody passes more on in one line: all of a minified file is one. */
+const LONGEST_PASSED = 2_000;
 
 /**
  * Whether a name at a place of JavaScript or TypeScript is a use of it for certain, seen from its line alone. Whatever may
@@ -18,6 +20,6 @@ export function isUse(row: string, column: number, name: string): boolean {
         .trimEnd()
         .slice(-20),
     ) ||
-    PASSED.test(row)
+    (column <= LONGEST_PASSED && PASSED.test(row.slice(0, LONGEST_PASSED)))
   );
 }

@@ -1,6 +1,7 @@
 import { Depths } from './depths.ts';
 import { regionsOf, type Regions } from './lexer.ts';
 import { Lines } from './lines.ts';
+import { lineNear } from './spots.ts';
 
 /** A text in memory, with what was found out about it. */
 export interface Held {
@@ -10,6 +11,8 @@ export interface Held {
   readonly lines: () => Lines;
   /** Null: likewise. */
   readonly depths: () => Depths | null;
+  /** Where its first namespace begins; infinite: it has none. */
+  readonly firstSpace: () => number;
 }
 
 const MOST_BYTES = 96 * 2 ** 20;
@@ -97,6 +100,7 @@ export function heldText(text: string): Held {
   let regions: Regions | null | undefined;
   let lines: Lines | undefined;
   let depths: Depths | null | undefined;
+  let firstSpace: number | undefined;
   const held: Held = {
     text,
     regions: () => (regions === undefined ? (regions = regionsOf(text)) : regions),
@@ -105,6 +109,17 @@ export function heldText(text: string): Held {
       const known = held.regions();
       return depths === undefined ? (depths = known && new Depths(text, held.lines(), known)) : depths;
     },
+    firstSpace: () =>
+      (firstSpace ??= Math.min(firstLineWith(text, 'namespace '), firstLineWith(text, 'module '))),
   };
   return held;
+}
+
+/** Where a line begins with a word, or with what may stand before it; infinite: none does. */
+function firstLineWith(text: string, word: string): number {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+    const start = lineNear(text, at);
+    if (start !== null && /^\s*(?:export\s+)?(?:declare\s+)?$/.test(text.slice(start, at))) return at;
+  }
+  return Infinity;
 }

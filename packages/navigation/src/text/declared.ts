@@ -20,8 +20,8 @@ export interface PlaceText {
 
 const DECLARES =
   /^(export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+|async[ \t]+)*(class|function|interface|enum|const|let|var)[ \t]+([\p{L}\p{N}_$]+)/u;
-/** What a variable is given that is no function for certain: then it is a variable and nothing else. */
-const VALUE = /^[ \t]*=[ \t]*(?:\(\(|\(function\b|new\b|["'`[{\d])/;
+/** A variable is given nothing, or what is no function for certain: then it is a variable and nothing else. */
+const VALUE = /^[ \t]*(?:;|=[ \t]*(?:\(\(|\(function\b|new\b|["'`[{\d]))/;
 const VARIABLE = new Set(['const', 'let', 'var']);
 
 /**
@@ -33,7 +33,6 @@ export function placeText(
   held: Held,
   { line, column }: { readonly line: number; readonly column: number },
 ): PlaceText {
-  const { text } = held;
   const lines = held.lines();
   if (line > lines.count) return { text: '', declared: null };
   const start = lines.start(line - 1);
@@ -43,8 +42,9 @@ export function placeText(
   if (!match || column !== whole.length - name.length + 1) return { text: row, declared: null };
   const isVariable = VARIABLE.has(word);
   if (isVariable && !VALUE.test(row.slice(whole.length))) return { text: row, declared: null };
+  // What is exported is at the top, or in a namespace that begins before it.
   const isTop =
-    exporting === undefined || hasSpaces(text.slice(0, start)) ? isAtTop(held, start) : isCode(held, start);
+    exporting === undefined || held.firstSpace() < start ? isAtTop(held, start) : isCode(held, start);
   if (!isTop) return { text: row, declared: null };
   const kind = isVariable ? 'variable' : word;
   const shown = AS_WRITTEN.has(word) ? shownAt(held, start, row) : null;
@@ -85,17 +85,6 @@ function docBefore(held: Held, start: number): string | null | undefined {
 }
 
 const isSpace = (text: string, at: number): boolean => /\s/.test(text[at] ?? '');
-
-/** What is exported is at the top, or in a namespace that begins before it. */
-const hasSpaces = (text: string): boolean => ['namespace ', 'module '].some((word) => begins(text, word));
-
-function begins(text: string, word: string): boolean {
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
-    const row = text.slice(text.lastIndexOf('\n', at) + 1, at);
-    if (/^\s*(?:export\s+)?(?:declare\s+)?$/.test(row)) return true;
-  }
-  return false;
-}
 
 function isCode(held: Held, offset: number): boolean {
   const regions = held.regions();

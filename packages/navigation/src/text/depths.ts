@@ -5,6 +5,8 @@ import type { Lines } from './lines.ts';
 export class Depths {
   readonly #lines: Lines;
   readonly #depths: Int32Array;
+  /** For each line, the last one up to it at which nothing is open; -1: there is none. */
+  readonly #tops: Int32Array;
 
   constructor(text: string, lines: Lines, regions: Regions) {
     this.#lines = lines;
@@ -23,6 +25,8 @@ export class Depths {
         if (depth < 0) depth = LOST;
       }
     for (line += 1; line <= lines.count; line++) this.#depths[line] = depth;
+    let top = -1;
+    this.#tops = this.#depths.map((open, i) => (top = open === 0 ? i : top));
   }
 
   /** Nothing is open where the line of an offset begins. */
@@ -33,11 +37,9 @@ export class Depths {
   /** Only what the line of one offset opens, with its last bracket, is open where the line of the other begins. */
   isDirectlyIn(from: number, offset: number): boolean {
     const first = this.#lines.at(from);
-    let line = this.#lines.at(offset);
-    if (line <= first || this.#depths[first] !== 0 || this.#depths[line] !== 1) return false;
-    if (!this.#lines.row(first).trimEnd().endsWith('{')) return false;
-    while (line > first + 1 && (this.#depths[line] ?? 0) > 0) line -= 1;
-    return line === first + 1 && this.#depths[line] === 1;
+    const line = this.#lines.at(offset);
+    if (line <= first || this.#depths[line] !== 1 || this.#tops[line] !== first) return false;
+    return this.#depths[first + 1] === 1 && this.#lines.row(first).trimEnd().endsWith('{');
   }
 }
 

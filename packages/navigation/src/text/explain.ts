@@ -3,6 +3,7 @@ import { languageOf } from '../languages.ts';
 import type { Held } from './contents.ts';
 import { isAtTop } from './declared.ts';
 import type { Members } from './members.ts';
+import { lineNear } from './spots.ts';
 import { isNamePart } from './words.ts';
 
 /** What can be said of a text hit by its file alone. */
@@ -27,7 +28,7 @@ export function explainHits(
   if (languageOf(path)?.name !== 'typescript') return spots.map(() => UNEXPLAINED);
   const { text } = held;
   const regions = held.regions();
-  const heads: Heads = new Map();
+  const heads: Heads = { known: new Map(), places: MOST_PLACES };
   return spots.map(({ offset }) => {
     const region = regions && regions.at(offset);
     // The path of a module leads to a file: the server knows which.
@@ -57,8 +58,8 @@ function groupOf(
   const declared = text[offset - 1] === '.' ? null : members?.declaredAt(path, held, offset);
   if (declared) return { group: null, target: declared };
   if (head === null || head === 'this' || head === 'super') return ALONE;
-  const meaning = heads.get(head) ?? meaningOf(held, head);
-  heads.set(head, meaning);
+  const meaning = heads.known.get(head) ?? meaningOf(held, head, heads);
+  heads.known.set(head, meaning);
   if (meaning === 'unclear') return ALONE;
   // A type and a value of one name are two things.
   const before = text.slice(Math.max(0, offset - 200), offset - head.length - 1).trimEnd();
@@ -86,12 +87,22 @@ function headBefore(text: string, offset: number): string | null {
 
 /** `own`: the file declares it, once, at its top. */
 type Meaning = 'free' | 'own' | 'unclear' | { readonly from: string; readonly name: string };
-type Heads = Map<string, Meaning>;
+interface Heads {
+  readonly known: Map<string, Meaning>;
+  /** How many more places are looked at. */
+  places: number;
+}
+/** Each head is followed through all of its file: what more there are of in one file is left to the server. */
+const MOST_HEADS = 500;
+const MOST_PLACES = 100_000;
 
-function meaningOf(held: Held, head: string): Meaning {
+function meaningOf(held: Held, head: string, heads: Heads): Meaning {
   const { text } = held;
+  if (heads.known.size >= MOST_HEADS) return 'unclear';
   let bound: Meaning = 'free';
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + head.length)) {
+    heads.places -= 1;
+    if (heads.places < 0) return 'unclear';
     if (isNamePart(text, at - 1) || isNamePart(text, at + head.length)) continue;
     // In a comment or a string nothing is bound.
     if (isBound(text, at, head) || held.regions()?.at(at)) continue;
@@ -105,7 +116,8 @@ function meaningOf(held: Held, head: string): Meaning {
 const OWN = /^(?:export\s+)?(?:default\s+|declare\s+|abstract\s+|const\s+(?=enum))*(?:class|enum)\s+$/;
 
 function ownAt(held: Held, at: number): 'own' | null {
-  const start = held.text.lastIndexOf('\n', at) + 1;
+  const start = lineNear(held.text, at);
+  if (start === null) return null;
   return OWN.test(held.text.slice(start, at)) && isAtTop(held, start) ? 'own' : null;
 }
 
@@ -124,6 +136,7 @@ export function isBound(text: string, at: number, head: string): boolean {
 }
 
 const LONGEST_IMPORT = 20_000;
+const LONGEST_NAME = 400;
 /** What stands nowhere between the word and the names that it binds. */
 const NOT_IN_IMPORT = new Set(`;'"\`=(`);
 
@@ -142,8 +155,8 @@ export function importAt(
   const after = /^[^;'"`=(]*\bfrom\s*(['"])([^'"\n]+)\1/.exec(text.slice(at, at + LONGEST_IMPORT));
   const from = after?.[2];
   if (from === undefined) return null;
-  if (/\*\s*as\s+$/.test(before)) return { from, name: '*' };
-  const original = /([\w$]+)\s+as\s+$/.exec(before)?.[1];
+  if (/\*\s*as\s+$/.test(before.slice(-LONGEST_NAME))) return { from, name: '*' };
+  const original = /([\w$]+)\s+as\s+$/.exec(before.slice(-LONGEST_NAME))?.[1];
   if (original !== undefined) return { from, name: original };
   // `{ Head as other }` binds the other.
   if (/^[\w$]+\s+as\s/.test(text.slice(at, at + head.length + 40))) return null;

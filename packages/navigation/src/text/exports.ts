@@ -18,6 +18,8 @@ export interface Exported {
 }
 
 const MOST_STEPS = 6;
+/** Files in all: of some that pass all of each other on, every way would be another. */
+const MOST_FILES = 500;
 
 /**
  * Something about what a module exports, by the text alone: files that pass it on are followed to the one in which `find` finds
@@ -27,19 +29,22 @@ export function followed(
   files: Files,
   { module, name }: Exported,
   find: (path: string, held: Held, name: string) => Found,
-  steps = MOST_STEPS,
+  way = { steps: MOST_STEPS, seen: { files: 0 } },
 ): Found {
+  way.seen.files += 1;
+  if (way.steps === 0 || way.seen.files > MOST_FILES) return 'unclear';
   const path = fileOf(module, files.has);
   const held = path === null ? null : files.hold(path);
-  if (path === null || !held || steps === 0) return 'unclear';
+  if (path === null || !held) return 'unclear';
   const here = find(path, held, name);
   if (here !== 'absent') return here;
   const passed = passedOn(held, name);
   if (passed === 'unclear') return 'unclear';
+  const further = { steps: way.steps - 1, seen: way.seen };
   const found = passed
     .map((next) =>
       next.from.startsWith('.')
-        ? followed(files, { module: join(dirname(path), next.from), name: next.name }, find, steps - 1)
+        ? followed(files, { module: join(dirname(path), next.from), name: next.name }, find, further)
         : 'unclear',
     )
     .filter((each) => each !== 'absent');
@@ -74,7 +79,11 @@ function passedOn(
   const named: { from: string; name: string }[] = [];
   for (const { 1: list = '', 3: from } of held.text.matchAll(LIST))
     for (const entry of list.split(',')) {
-      const [name = '', other = name] = entry.trim().split(/\s+as\s+/);
+      const [name = '', as, other = name] = entry.trim().split(/\s+/);
+      if (as !== undefined && as !== 'as') {
+        if (entry.includes(head)) return 'unclear';
+        continue;
+      }
       if (other !== head) continue;
       // What is exported by name alone was imported or is declared in a way that was not seen.
       if (from === undefined) return 'unclear';

@@ -20,16 +20,20 @@ export interface TextHit {
 }
 
 const LONGEST_LINE = 400;
+/** A comment that fills its line has no more before a place in it: all of a minified file is one line. */
+const MOST_BEFORE = 2_000;
 
-/** With `members`, what each is is told as far as the files tell. */
-export function hitsIn(
-  path: string,
-  held: Held,
-  { needle, members }: { readonly needle: Needle; readonly members: Members | null },
-): TextHit[] {
+export interface HitsAsk {
+  readonly needle: Needle;
+  /** Of the name: what each hit is is told as far as the files tell. */
+  readonly members: Members | null;
+  readonly most: number;
+}
+
+export function hitsIn(path: string, held: Held, { needle, members, most }: HitsAsk): TextHit[] {
   const hits: TextHit[] = [];
   const language = languageOf(path);
-  const spots = [...occurrences(held.text, needle)].map((offset) => ({ offset }));
+  const spots = [...occurrences(held.text, needle).take(most)].map((offset) => ({ offset }));
   const told = members && explainHits(path, held, spots, members);
   for (const [i, { offset }] of spots.entries()) {
     const lines = held.lines();
@@ -37,7 +41,8 @@ export function hitsIn(
     const row = lines.row(line);
     const column = offset - lines.start(line) + 1;
     const place = { line: line + 1, text: row.slice(0, column - 1) };
-    const commented = language !== null && isCommentLine(place, language, (at) => lines.row(at));
+    const commented =
+      language !== null && column <= MOST_BEFORE && isCommentLine(place, language, (at) => lines.row(at));
     const text = row.slice(0, LONGEST_LINE).trimEnd();
     hits.push({ path, line: line + 1, column, offset, text, commented, explained: told?.[i] ?? UNEXPLAINED });
   }

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path/posix';
+import { basename, dirname } from 'node:path/posix';
 import { languageOf } from '../languages.ts';
 import type { Contents, Held } from './contents.ts';
 import type { Files } from './exports.ts';
@@ -8,6 +8,7 @@ import { Members } from './members.ts';
 import {
   LARGEST,
   TreeReader,
+  firstVersion,
   isFresh,
   isLookedInto,
   isSameStamp,
@@ -126,8 +127,7 @@ export class KnownTree implements Disposable {
     if (!again || this.#version === 0) this.#refresh();
     const key = names.join('/');
     const known =
-      this.#named.get(key) ??
-      [...this.#known.keys()].filter((path) => names.includes(path.slice(path.lastIndexOf('/') + 1)));
+      this.#named.get(key) ?? [...this.#known.keys()].filter((path) => names.includes(basename(path)));
     this.#named.set(key, known);
     return known;
   }
@@ -185,7 +185,9 @@ export class KnownTree implements Disposable {
 
   #lookAt(onlyTouched: boolean): void {
     using reader = new TreeReader(this.#root);
-    const round = { next: this.#version + 1, now: Date.now(), reader, touched: onlyTouched };
+    // A tree that was forgotten, or whose thread is another, counts on from above what it had come to.
+    const next = (this.#version || firstVersion()) + 1;
+    const round: Round = { next, now: Date.now(), reader, touched: onlyTouched };
     const changed = onlyTouched ? this.#lookAtTouched(round) : this.#lookAtAll(round);
     if (!changed) return;
     this.#version = round.next;
@@ -231,7 +233,7 @@ export class KnownTree implements Disposable {
 
   #lookAtPath(path: string, round: Round): boolean {
     const stats = statsOf(`${this.#root}/${path}`);
-    const isFolder = stats?.isDirectory() === true && isLookedInto(path.slice(path.lastIndexOf('/') + 1));
+    const isFolder = stats?.isDirectory() === true && isLookedInto(basename(path));
     const file = stats?.isFile() ? [seenFile(path, stats)] : [];
     const wasFolder = this.#watch?.has(path) === true;
     if (wasFolder) this.#watch?.drop(path);
@@ -326,8 +328,7 @@ export class KnownTree implements Disposable {
     const isEnough = before && (before.explained || !explain);
     const known = isEnough ? before : this.#find(reader, needleOf(text), explain);
     this.#found.delete(text);
-    if (known.hits.length > MOST_KEPT) return known;
-    this.#found.set(text, known);
+    if (known.hits.length <= MOST_KEPT) this.#found.set(text, known);
     for (const oldest of this.#found.keys()) if (this.#found.size > MOST_FOUND) this.#found.delete(oldest);
     return known;
   }
@@ -339,7 +340,8 @@ export class KnownTree implements Disposable {
       const { words, size } = known;
       if (size > LARGEST || (words && !needle.hashes.every((hash) => hasHash(words, hash)))) continue;
       const held = this.#mayHold(reader, path, { known, needle }) ? this.#hold(reader, path) : null;
-      if (held) hits.push(...hitsIn(path, held, { needle, members }));
+      const asked = { needle, members, most: MOST_HITS + 1 - hits.length };
+      for (const hit of held ? hitsIn(path, held, asked) : []) hits.push(hit);
       if (hits.length > MOST_HITS)
         return { hits, why: `there are more than ${MOST_HITS} text hits`, explained };
     }

@@ -51,8 +51,11 @@ const BEFORE_REGEX = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await extends default'.split(' '),
 );
 const BEFORE_CONDITION = new Set(['if', 'while', 'for', 'with', 'await']);
-/** So far back a parenthesis is looked for. */
+/** So far back a parenthesis is looked for, and so far in all for one text. */
 const FAR = 4_000;
+const FAR_IN_ALL = 4_000_000;
+/** So much of a line behind a slash is looked at: all of a minified file is one line. */
+const MOST_BEHIND = 2_000;
 /** What may begin or end a comment, a string, or code within one; braces count only within a template. */
 const SIGNS = /['"`/]/g;
 const SIGNS_AND_BRACES = /['"`/{}]/g;
@@ -87,6 +90,7 @@ class Lexer {
   /** For each template that is open, how many braces are open in its `${…}`. */
   readonly #templates: number[] = [];
   #lost = false;
+  #far = FAR_IN_ALL;
 
   constructor(text: string) {
     this.#text = text;
@@ -122,15 +126,17 @@ class Lexer {
     const divides = this.#divides(at);
     if (divides !== null) return divides ? at + 1 : this.#regex(at);
     // Both are possible. It matters only if what follows would begin or end a string or a comment.
-    const rest = this.#text.slice(at + 1, this.#lineEnd(at));
-    return !/['"`]|\/[/*]/.test(rest) || this.#isBehindValue(at) ? at + 1 : this.#lose();
+    const [rest = ''] = this.#text.slice(at + 1, at + 1 + MOST_BEHIND).split('\n', 1);
+    const isHarmless = rest.length < MOST_BEHIND && !/['"`]|\/[/*]/.test(rest);
+    return isHarmless || this.#isBehindValue(at) ? at + 1 : this.#lose();
   }
 
   /** Behind a parenthesis a slash divides, unless it is that of `if`, `while` and their like. */
   #isBehindValue(slash: number): boolean {
     let depth = 0;
     let at = slash - 1;
-    for (let i = this.#regions.length; at > slash - FAR && at >= 0; at--) {
+    for (let i = this.#regions.length; at > slash - FAR && at >= 0 && this.#far > 0; at--) {
+      this.#far -= 1;
       const region = this.#regions[i - 1];
       if (region && at < region.to) {
         at = region.from;

@@ -1,3 +1,5 @@
+import { lastUpTo } from './sorted.ts';
+
 /** Where the lines of a text begin. Kept for thousands of files: one number for each line. */
 export class Lines {
   readonly #text: string;
@@ -16,14 +18,7 @@ export class Lines {
 
   /** The line of an offset, from 0. */
   at(offset: number): number {
-    let low = 0;
-    let high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.#starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return Math.max(0, lastUpTo(this.#starts, offset));
   }
 
   /** Where a line begins, from 0; beyond the last: the end. */

@@ -1,5 +1,6 @@
 import type { Held } from './contents.ts';
 import { declarationIn, escaped, followed, type Files, type Found } from './exports.ts';
+import { lastUpTo } from './sorted.ts';
 import { occurrences, needleOf } from './words.ts';
 
 /**
@@ -41,7 +42,7 @@ export class Members {
     if (!this.#isName || !isStaticAt(held, this.#name, offset)) return null;
     const classes = this.#classes.get(path) ?? [...held.text.matchAll(CLASS)].map(({ index }) => index);
     this.#classes.set(path, classes);
-    const from = classes.findLast((index) => index < offset);
+    const from = classes[lastUpTo(classes, offset - 1)];
     const isMember = from !== undefined && held.depths()?.isDirectlyIn(from, offset);
     return isMember ? this.#placeOf({ path, offset }) : null;
   }

@@ -24,8 +24,11 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
   // In TypeScript a method may be declared without a body.
   const hasBodies = !/\.[cm]?tsx?$/.test(path);
   const isCalled = callsIn(held.text, regions);
+  const isListed = listsIn(held.text, regions);
   const isPlain = (spot: TextSpot): boolean =>
-    isUse(rowOf(spot), spot.column, name) || (hasBodies && isCalled(spot.offset + name.length));
+    isUse(rowOf(spot), spot.column, name) ||
+    isListed(spot.offset, name) ||
+    (hasBodies && isCalled(spot.offset + name.length));
   if (!used.every(isPlain)) return null;
   // Three dots before it spread it.
   const isMember = ({ offset }: TextSpot): boolean =>
@@ -41,6 +44,8 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
 
 /** So much of a line behind a name: all of a minified file is one. */
 const MOST_REST = 2_000;
+/** So many places may bind a name: what is around each is looked at. */
+const MOST_BINDING = 200;
 /** Signs that are looked at for one name: calls within calls could make it the square of a file's length. */
 const MOST_SIGNS = 20_000;
 
@@ -62,12 +67,45 @@ function callsIn(text: string, regions: Regions): (offset: number) => boolean {
   };
 }
 
+/** So far back the parenthesis of a list is looked for, and so far in all for one name. */
+const FAR = 2_000;
+const FAR_IN_ALL = 1_000_000;
+
+/** Says what stands between commas in parentheses: an argument, or a parameter, which nobody looks for. */
+function listsIn(text: string, regions: Regions): (offset: number, name: string) => boolean {
+  let left = FAR_IN_ALL;
+  return (offset, name) => {
+    if (!/^\s{0,40}[,)]/.test(text.slice(offset + name.length, offset + name.length + 50))) return false;
+    if (
+      !text
+        .slice(Math.max(0, offset - 50), offset)
+        .trimEnd()
+        .endsWith(',')
+    )
+      return false;
+    let depth = 0;
+    for (let at = offset - 1; at >= 0 && offset - at < FAR && left > 0; at--) {
+      left -= 1;
+      const sign = text[at] ?? '';
+      if (!'()[]{};'.includes(sign)) continue;
+      const region = regions.at(at);
+      if (region) at = region.from;
+      else if (sign === ';') return false;
+      else if (')]}'.includes(sign)) depth += 1;
+      else if (depth > 0) depth -= 1;
+      else return sign === '(' && !/^\s*(?:let|const|var)\s/.test(text.slice(at + 1, at + 50));
+    }
+    return false;
+  };
+}
+
 /**
  * Those of them that can mean something else than the others. Where a name is bound by an import, all do that are not bound anew;
  * where nothing can bind it, all mean the same.
  */
 function differing(text: string, spots: readonly TextSpot[], name: string): readonly TextSpot[] {
   const binding = spots.filter(({ offset }) => !isBound(text, offset, name));
+  if (binding.length > MOST_BINDING) return spots;
   const imports = binding.filter(({ offset }) => importAt(text, offset, name) !== null);
   if (imports.length === 1) return [...imports, ...binding.filter((spot) => spot !== imports[0])];
   return binding.length === 0 ? spots.slice(0, 1) : spots;

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import type { Answered, Asked } from '../thread.ts';
 import type { Guessed } from './all-defined.ts';
 import type { Look, LookOptions } from './known-tree.ts';
 import { packHits, type PackedHits } from './pack.ts';
@@ -7,7 +8,7 @@ import { Trees, type SurveyAsk } from './trees.ts';
 import { eventsNoted } from './watch.ts';
 
 /** What the thread is asked. Imports nothing of other packages, so that it starts fast. */
-export type Request = { readonly id: number } & (
+export type ScoutQuestion =
   | { readonly kind: 'look'; readonly root: string; readonly options: LookOptions }
   | {
       readonly kind: 'named';
@@ -34,8 +35,8 @@ export type Request = { readonly id: number } & (
       readonly kind: 'places';
       readonly root: string;
       readonly spots: readonly (Spot & { readonly path: string })[];
-    }
-);
+    };
+type Request = Asked<ScoutQuestion>;
 
 const trees = new Trees({ watches: true });
 const waiting: Request[] = [];
@@ -61,29 +62,33 @@ async function answerAll(): Promise<void> {
   if (!learning) learn();
 }
 
-const looksAtDisk = (request: Request): boolean =>
-  request.kind === 'same' ||
-  request.kind === 'survey' ||
-  (request.kind === 'named' && !request.again) ||
-  (request.kind === 'look' && request.options.again !== true);
+const looksAtDisk = ({ question }: Request): boolean =>
+  question.kind === 'same' ||
+  question.kind === 'survey' ||
+  (question.kind === 'named' && !question.again) ||
+  (question.kind === 'look' && question.options.again !== true);
 
 function post(request: Request): void {
+  parentPort?.postMessage(answered(request));
+}
+
+function answered({ id, question }: Request): Answered {
   try {
-    parentPort?.postMessage({ id: request.id, value: answer(request) });
+    return { id, value: answer(question) };
   } catch (error) {
-    parentPort?.postMessage({ id: request.id, error: String(error) });
+    return { id, error: String(error) };
   }
 }
 
-function answer(request: Request): unknown {
-  if (request.kind === 'look') return packed(trees.look(request.root, request.options));
-  if (request.kind === 'named') return trees.named(request.root, request.names, request.again);
-  if (request.kind === 'same') return trees.same(request.root, request.other, request.endings);
-  if (request.kind === 'rest') return void (resting += request.resting ? 1 : -1);
-  if (request.kind === 'survey') return trees.survey(request.root, request.asked);
-  if (request.kind === 'uses') return trees.uses(request.root, request.path, request.name);
-  if (request.kind === 'definesOnly') return trees.definesOnly(request.root, request.path, request.asked);
-  return trees.places(request.root, request.spots);
+function answer(question: ScoutQuestion): unknown {
+  if (question.kind === 'look') return packed(trees.look(question.root, question.options));
+  if (question.kind === 'named') return trees.named(question.root, question.names, question.again);
+  if (question.kind === 'same') return trees.same(question.root, question.other, question.endings);
+  if (question.kind === 'rest') return void (resting = Math.max(0, resting + (question.resting ? 1 : -1)));
+  if (question.kind === 'survey') return trees.survey(question.root, question.asked);
+  if (question.kind === 'uses') return trees.uses(question.root, question.path, question.name);
+  if (question.kind === 'definesOnly') return trees.definesOnly(question.root, question.path, question.asked);
+  return trees.places(question.root, question.spots);
 }
 
 /** A look as it is handed over. */

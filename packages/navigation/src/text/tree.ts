@@ -57,6 +57,9 @@ export const isSameStamp = (one: Stamp, other: Stamp): boolean =>
 const TICK_MS = 50;
 export const isFresh = ({ changed }: Stamp, now: number): boolean => changed > now - TICK_MS;
 
+/** Higher than any that was counted up to before, in microseconds: no tree changes as often. */
+export const firstVersion = (): number => Math.round((performance.timeOrigin + performance.now()) * 1_000);
+
 /** What a folder with all beneath it holds. */
 export interface Scan {
   readonly files: readonly SeenFile[];

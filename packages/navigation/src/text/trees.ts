@@ -69,9 +69,12 @@ export class Trees implements Disposable {
   survey(root: string, { path, name, since, projectFiles, guess }: SurveyAsk): Survey {
     const tree = this.#at(root);
     const { hits: _, ...look } = tree.look({ needle: null, since });
+    const projects = tree.named(projectFiles, true);
+    // The path is as somebody gave it: only what was found in the tree is read.
+    if (!tree.files(({ has }) => has(path))) return { look, projects, uses: null, place: null };
     return {
       look,
-      projects: tree.named(projectFiles, true),
+      projects,
       uses: this.uses(root, path, name),
       place: this.#likely(root, { path, name, guess }),
     };

@@ -37,6 +37,22 @@ export const python: Repository = {
       '    assert total(Cart()) == 0',
     ),
   },
+  edit: {
+    files: { 'app.py': lines('import shop', '', 'from shop.cart import total', 'print(total(shop.Cart()))') },
+    question: {
+      ask: 'usages',
+      symbol: 'total',
+      file: 'shop/cart.py',
+      is: [
+        'app.py:3',
+        'app.py:4',
+        'shop/__init__.py:2',
+        'shop/report.py:2',
+        'tests/test_cart.py:1',
+        'tests/test_cart.py:3',
+      ],
+    },
+  },
   questions: [
     { ask: 'define', symbol: 'Cart', is: ['shop/cart.py:1'] },
     { ask: 'define', symbol: 'total', is: ['shop/cart.py:9', 'shop/other.py:1'] },

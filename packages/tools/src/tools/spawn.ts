@@ -1,4 +1,5 @@
 import {
+  defuse,
   BudgetLimits,
   LENGTHS,
   ReveilleError,
@@ -8,7 +9,6 @@ import {
 } from '@reveille/protocol';
 import { z } from 'zod';
 import { callKey } from '../call-key.ts';
-import { defuse } from '../fence.ts';
 import { ACTS, defineTool, type RunWorld, type ToolOutput } from '../tool.ts';
 import { Update, nextSteps, updateOf, updatesText } from '../updates.ts';
 import { awaitEnds, whenYouHear } from './waiting.ts';

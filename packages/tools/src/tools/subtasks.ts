@@ -1,7 +1,14 @@
-import { LENGTHS, ReveilleError, formatAgentType, type TaskId, type TaskView } from '@reveille/protocol';
+import {
+  LENGTHS,
+  ReveilleError,
+  defuse,
+  formatAgentType,
+  type TaskId,
+  type TaskView,
+} from '@reveille/protocol';
 import { z } from 'zod';
 import { callKey } from '../call-key.ts';
-import { defuse, fence, head, quote } from '../fence.ts';
+import { fence, head, quote } from '../fence.ts';
 import { requestId, taskId, workerId } from '../schema.ts';
 import { ACTS, DESTROYS, EVERYBODY, LOOKS, defineTool, type RunWorld } from '../tool.ts';
 

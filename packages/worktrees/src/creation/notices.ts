@@ -8,7 +8,7 @@ export async function noticesAbout(repository: FoundRepository, commit: string):
     `${commit}:.gitattributes`,
   ]);
   const notices: string[] = [];
-  if (/^\s*\[submodule\b/m.test(modules))
+  if (/^[ \t]*\[submodule\b/m.test(modules))
     notices.push(
       'The submodules of the repository are not checked out in this worktree; their folders are empty.',
     );

@@ -164,6 +164,13 @@ describe('a repository', () => {
     expect(await asPerson(checkout.path, 'status', '--porcelain')).toBe('');
   });
 
+  it('[WKT1.10] with a list of submodules that is made to be slow holds nobody up', async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository({ '.gitmodules': '\n'.repeat(900_000) });
+    const { notices } = await make(root);
+    expect(notices).toEqual([]);
+  });
+
   it('[WKT1.10] has its files checked out as the person’s config says', async () => {
     await using scratch = await Scratch.make();
     const root = await scratch.repository({ 'a.txt': 'a\nb\n' });
