@@ -80,18 +80,16 @@ function checkEnds(db: Snapshot, report: Report): void {
 /** Nothing was handed over that is not recorded as such; nothing twice, or where nobody can know, not without the mark. */
 function checkHandOvers(db: Snapshot, session: string, effects: readonly Effect[], report: Report): void {
   const remembers = canShowHistory(db, session);
-  const seen = new Set<string>();
-  for (const { words } of effects) {
+  const seen = new Map<string, string>();
+  for (const { life, words } of effects) {
     if (words[0] === 'two') report('doubled', `two agents at once: ${words.join(' ')}`);
     if (words[0] !== 'got') continue;
     const [, via = '', id = '', kind, again] = words;
-    if (seen.has(id) && (remembers || again !== '1') && !(kind === 'assignment' && !remembers)) {
-      report(
-        'doubled',
-        `${session} was given ${id} (${kind}, by ${via}) twice${remembers ? '' : ', unmarked'}`,
-      );
-    }
-    seen.add(id);
+    const now = `by ${via} in life ${life}${again === '1' ? ', marked' : ''}`;
+    const before = seen.get(id);
+    if (before !== undefined && (remembers || again !== '1') && !(kind === 'assignment' && !remembers))
+      report('doubled', `${session} was given ${id} (${kind}) twice: ${before}; ${now}`);
+    seen.set(id, now);
     if (kind === 'assignment') {
       if (!db.runs.has(id)) report('lost', `${session} was given the task of ${id}, which does not exist`);
       continue;

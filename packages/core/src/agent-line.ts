@@ -15,6 +15,12 @@ const STEER_MS = 10_000;
  */
 type Road = 'turn' | 'call' | 'steering';
 
+/** Mail that was taken for the open turn. */
+export interface Offered {
+  readonly input: TurnInput;
+  readonly messages: readonly Message[];
+}
+
 /** What an agent is started with. */
 export interface Given {
   readonly workspace: Workspace | null;
@@ -44,11 +50,13 @@ export class AgentLine {
   alerts: Alert[] = [];
   /** What it was offered during the turn and did not take, or did not say whether it took. */
   refused: { readonly message: Message; readonly seen: 'no' | 'unknown' }[] = [];
-  /** Mail is being offered to the open turn: until the answer is there, nobody knows whether the turn has it. */
-  steering = false;
+  /** Mail is on its way into the open turn. Until this resolves, with what arrived, nobody knows whether the turn has it. */
+  #offer: Promise<readonly Message[]> | null = null;
+  /** How many of its calls are being judged by what it has: nothing is offered to it meanwhile. */
+  #judged = 0;
   /** It did not take what it was offered in this turn: what comes now waits for the end of it. */
   declines = false;
-  #giveUpSteering: (() => void) | null = null;
+  #giveUpOffer: (() => void) | null = null;
   #usageSeen: Set<string> | null = null;
 
   constructor(context: Context, holder: { poke(): void }) {
@@ -191,26 +199,78 @@ export class AgentLine {
     this.#proven = null;
   }
 
-  /** Offers mail to the open turn. One that does not say in time whether it took it may have. */
-  steer(input: TurnInput, messages: readonly Message[]): void {
-    this.steering = true;
-    let answered = false;
-    const settled = (answer: 'taken' | 'refused' | 'silent'): void => {
-      if (answered) return;
-      answered = true;
-      this.#giveUpSteering?.();
-      this.steering = false;
-      // It has it from now on: what it did before shows nothing.
-      if (answer === 'taken') this.handedOver(messages, 'steering');
-      else this.declines = true;
-      const seen = answer === 'silent' ? 'unknown' : 'no';
-      if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));
-      this.#holder.poke();
+  get steering(): boolean {
+    return this.#offer !== null;
+  }
+
+  /** Whether the open turn may be offered mail now. */
+  get receptive(): boolean {
+    return !this.steering && !this.declines && this.#judged === 0;
+  }
+
+  /** Offers the open turn what `take` takes for it. Returns when it is offered; what comes of it is said by a poke. */
+  async steer(take: () => Promise<Offered | null>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<readonly Message[]>();
+    const settle = (arrived: readonly Message[]): void => {
+      this.#offer = null;
+      resolve(arrived);
     };
-    this.#giveUpSteering = this.#context.clock.after(this.#steerMs, () => settled('silent'));
+    this.#offer = promise;
+    let offered: Offered | null = null;
+    try {
+      offered = await take();
+    } finally {
+      if (!offered) settle([]);
+    }
+    if (!offered) return;
+    void this.#offered(offered).then((arrived) => {
+      settle(arrived);
+      this.#holder.poke();
+    });
+  }
+
+  /** What of it arrived. */
+  async #offered({ input, messages }: Offered): Promise<readonly Message[]> {
+    const answer = await this.#answerTo(input);
+    // It has it from now on: what it did before shows nothing.
+    if (answer === 'taken') this.handedOver(messages, 'steering');
+    else if (this.#judged === 0) this.declines = true;
+    const seen = answer === 'silent' ? 'unknown' : 'no';
+    if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));
+    return answer === 'taken' ? messages : [];
+  }
+
+  /** One that does not say in time whether it took what it was offered may have. */
+  #answerTo(input: TurnInput): Promise<'taken' | 'refused' | 'silent'> {
     const agent = this.#agent;
-    if (agent) agent.steer(input).then(settled, () => settled('refused'));
-    else settled('refused');
+    if (!agent || !this.#open || this.#judged > 0) return Promise.resolve('refused');
+    return new Promise((resolve) => {
+      const cancel = this.#context.clock.after(this.#steerMs, () => resolve('silent'));
+      this.#giveUpOffer = () => {
+        cancel();
+        resolve('silent');
+      };
+      const answered = (answer: 'taken' | 'refused'): void => {
+        cancel();
+        resolve(answer);
+      };
+      agent.steer(input).then(answered, () => answered('refused'));
+    });
+  }
+
+  /**
+   * Judges a call by what the agent has: nothing is on its way to it meanwhile. What waits for its next pause, which is
+   * after this call, is called back; what cannot be may have come too late for the call, and `judge` is told of it.
+   */
+  async judge<T>(judge: (late: readonly Message[]) => Promise<T>): Promise<T> {
+    this.#judged++;
+    try {
+      if (this.#offer) this.#agent?.withdraw?.();
+      return await judge((await this.#offer) ?? []);
+    } finally {
+      this.#judged--;
+      this.#holder.poke();
+    }
   }
 
   interrupt(): void {
@@ -231,7 +291,7 @@ export class AgentLine {
 
   async stop(reason: string): Promise<void> {
     this.#open = false;
-    this.#giveUpSteering?.();
+    this.#giveUpOffer?.();
     await this.#agent?.stop(reason);
   }
 }

@@ -15,25 +15,15 @@ interface Steering {
   readonly keep: (message: Message) => boolean;
 }
 
-/**
- * Mail for a busy agent whose backend can take it: delivered in a commit, then sent; refused, it is queued again. True: some
- * of it was refused before it was sent.
- */
-export async function steer({ context, line, decideHeld, keep }: Steering): Promise<boolean> {
-  const messages = await decideHeld((tx, run) => steerTurn(tx, run, keep));
-  const { turn } = line;
-  if (!messages || messages.length === 0 || turn === null) return false;
-  const { store } = context;
-  const text = (await deliveries(store, messages)).map((delivery) => delivery.text).join('\n\n');
-  // A report that came meanwhile took them itself: they are not given a second time.
-  const rows = await Promise.all(messages.map(({ id }) => store.get('message', id)));
-  const still = messages.filter(({ taken }, i) => rows[i]?.doc.taken?.id === taken?.id);
-  if (still.length === messages.length) {
-    line.steer({ turn, given: messages.map((message) => message.id), text }, messages);
-    return false;
-  }
-  line.refused.push(...still.map((message) => ({ message, seen: 'no' }) as const));
-  return true;
+/** Mail for a busy agent whose backend can take it: delivered in a commit, then offered; refused, it is queued again. */
+export async function steer({ context, line, decideHeld, keep }: Steering): Promise<void> {
+  await line.steer(async () => {
+    const messages = await decideHeld((tx, run) => steerTurn(tx, run, keep));
+    const { turn } = line;
+    if (!messages || messages.length === 0 || turn === null) return null;
+    const text = (await deliveries(context.store, messages)).map((delivery) => delivery.text).join('\n\n');
+    return { input: { turn, given: messages.map(({ id }) => id), text }, messages };
+  });
 }
 
 /** What the turn did not take is queued again. */

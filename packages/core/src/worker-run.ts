@@ -164,7 +164,7 @@ export class WorkerRun implements Taker, Stepped {
     if (rows.run.paused) line.interrupt();
     if (line.proven.size > 0) await recordProven(line, this.#decide);
     const steers = this.#executor?.steers && this.#context.settings.steer;
-    if (steers && !line.steering && !line.declines) await this.#steer();
+    if (steers && line.receptive) await this.#steer();
     await watchSilence(this.#context, line.vitals, this.#decide);
   }
 
@@ -292,8 +292,7 @@ export class WorkerRun implements Taker, Stepped {
 
   async #steer(): Promise<void> {
     const keep = (message: Message): boolean => this.#hooks.mailroom.wanted(message.to, message);
-    const { line } = this;
-    if (await steer({ context: this.#context, line, decideHeld: this.#decide, keep })) this.poke();
+    await steer({ context: this.#context, line: this.line, decideHeld: this.#decide, keep });
   }
 
   /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */

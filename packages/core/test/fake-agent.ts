@@ -34,6 +34,12 @@ export class FakeAgent implements Agent {
   open: number | null = null;
   interrupts = 0;
   takesSteering = true;
+  /** What it is offered waits until it pauses; else it takes it at once. */
+  waitsForPause = false;
+  /** Whether what waits can be called back. */
+  canWithdraw = true;
+  /** It pauses, and takes what waits or refuses it. */
+  pause: (take: boolean) => void = () => undefined;
   heedsInterrupt = true;
   reflex: ((agent: FakeAgent) => void) | null = null;
   #ended = false;
@@ -72,9 +78,17 @@ export class FakeAgent implements Agent {
 
   async steer(input: TurnInput): Promise<'taken' | 'refused'> {
     if (!this.takesSteering) return 'refused';
+    if (this.waitsForPause) {
+      const taken = await new Promise<boolean>((resolve) => (this.pause = resolve));
+      if (!taken) return 'refused';
+    }
     this.steered.push(input);
     this.#note(input);
     return 'taken';
+  }
+
+  withdraw(): void {
+    if (this.canWithdraw) this.pause(false);
   }
 
   interrupt(): void {

@@ -175,6 +175,59 @@ describe('report', () => {
     expect(await world.mail(a.spec.session, 'end')).toMatchObject([{ state: 'read' }]);
   });
 
+  test('[SUB6.1] what waits for its next pause is called back by its report, and given once', async () => {
+    await using world = await start({ steers: true });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.waitsForPause = true;
+    await a.spawns('child');
+    await world.worker('child').reports('do not miss this');
+    const refused = await a.reports();
+    expect(refused).toMatchObject({ accepted: false, code: 'unread_ends', deliveries: [{ message: {} }] });
+    expect(JSON.stringify(refused)).not.toContain('may have seen');
+    a.pause(true);
+    await quiet();
+    expect(a.steered).toEqual([]);
+    // What comes now is offered as before.
+    await world.person.sendMessage({ to: a.task, message: 'one thing more' });
+    await quiet();
+    a.pause(true);
+    await quiet();
+    expect(a.steered).toHaveLength(1);
+    expect(await a.reports()).toEqual({ accepted: true });
+  });
+
+  test('[SUB6.1] what it takes while its report is judged is not given again, and comes before the report', async () => {
+    await using world = await start({ steers: true });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.waitsForPause = true;
+    a.canWithdraw = false;
+    await a.spawns('child');
+    await world.worker('child').reports('do not miss this');
+    const reporting = a.orch.reportCompletion({ status: 'success', output: 'too early' });
+    await quiet();
+    a.pause(true);
+    expect(await reporting).toEqual({ accepted: false, code: 'unread_ends', deliveries: [] });
+    expect(a.steered[0]?.text).toContain('do not miss this');
+    expect(await a.reports()).toEqual({ accepted: true });
+    expect(await world.mail(a.spec.session, 'end')).toMatchObject([{ state: 'read', maybeSeen: 0 }]);
+  });
+
+  test('[SUB6.1] a report is not kept waiting by an agent that is stopped', async () => {
+    await using world = await start({ steers: true });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.waitsForPause = true;
+    a.canWithdraw = false;
+    await a.spawns('child');
+    await world.worker('child').reports('do not miss this');
+    const reporting = refused(a.orch.reportCompletion({ status: 'success', output: 'late' }), 'stale_caller');
+    await quiet();
+    await world.person.cancelTask(a.task);
+    await reporting;
+  });
+
   test('[SUB6] a structured result is checked against the schema its parent gave', async () => {
     await using world = await start();
     await world.plan({ a: [] });

@@ -162,6 +162,32 @@ describe('answers', () => {
     expect((await stand.view(task)).run?.turns).toBe(1);
   });
 
+  test('[EXE1.75] an end that comes while the model writes its report is read before it counts', async () => {
+    const { stand, server } = await open();
+    await using _ = stand;
+    const chat = await stand.chat();
+    const child = stand.backend.prompt({ steps: [{ hold: 'child', ...report('the child says 42') }] });
+    const task = await chat.spawn({
+      steps: [
+        { call: 'a2a_spawn_subtask', input: { prompt: child, blocking: false } },
+        { hold: 'gate', ...report('too early') },
+        report('heard it'),
+      ],
+    });
+    await until(() => server().held('gate') === 1);
+    server().release('child');
+    const [session] = sessions(stand);
+    await until(() => readFileSync(session!, 'utf8').includes('"kind":"steered"'));
+    server().release('gate');
+    expect((await stand.ended(task)).output).toBe('heard it');
+    const words = server()
+      .requests.findLast(({ messages }) =>
+        messages.some(({ text }) => text.includes('Read it, then report')),
+      )!
+      .messages.map(({ text }) => text);
+    expect(words.filter((text) => /it ended: .*the child says 42/s.test(text))).toHaveLength(1);
+  });
+
   test('[EXE1.63] one that was cut goes on; thoughts are told; an empty one ends the turn', async () => {
     const { stand, server } = await open();
     await using _ = stand;

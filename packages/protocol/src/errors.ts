@@ -40,7 +40,7 @@ export const ERRORS = {
   unread_ends: {
     http: 409,
     exit: 5,
-    means: 'Ends of children have not been read; they come with this error.',
+    means: 'Ends of children have not been read; they come with this error, or came just now.',
   },
   already_answered: { http: 409, exit: 5, means: 'The request has been answered or is closed.' },
   too_large: { http: 413, exit: 2, means: 'The request is larger than the operation takes.' },

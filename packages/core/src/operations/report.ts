@@ -4,6 +4,7 @@ import {
   checkJsonSchema,
   parseInput,
   type Caller,
+  type Message,
   type Orchestrator,
   type ParsedReport,
   type Plan,
@@ -41,7 +42,9 @@ export function reporting(
         throw new ReveilleError('not_allowed', 'Only a worker can report the completion of its task.');
       }
       // No sign of life is recorded apart: the change that settles the run reads what the worker was given.
-      const outcome = await handingOver(host, caller, (tx) => conclude(tx, host, caller, report));
+      const judge = (late: readonly Message[]): Promise<Reported> =>
+        handingOver(host, caller, (tx) => conclude(tx, host, caller, { report, late }));
+      const outcome = await (host.workerOf(caller)?.line.judge(judge) ?? judge([]));
       if ('stale' in outcome) {
         throw new ReveilleError(
           'stale_caller',
@@ -82,7 +85,13 @@ async function handingOver<T>(
   }
 }
 
-async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: ParsedReport): Promise<Reported> {
+/** `late`: mail that reached the agent while it was waiting for the answer, and that it cannot have considered. */
+async function conclude(
+  tx: Tx,
+  host: Host,
+  caller: WorkerCaller,
+  { report, late }: { readonly report: ParsedReport; readonly late: readonly Message[] },
+): Promise<Reported> {
   const { context } = host;
   const { status, output, structured } = report;
   const stale = await staleness(tx, caller);
@@ -110,15 +119,13 @@ async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: Parsed
     return { result: { accepted: false, code: 'open_children', open: open.map((child) => child.id) } };
   }
   // What was taken for it and is not yet in its hands, as far as anybody here knows, it may not have considered.
-  const worker = host.workerOf(caller);
-  const delivered = await deliveredMessages(tx, caller.session);
-  giveBack(
-    tx,
-    delivered.filter((message) => !worker?.line.holds(message.id)),
-    'unknown',
-  );
-  const ends = (await queuedMessages(tx, caller.session)).filter((message) => message.kind === 'end');
-  if (ends.length > 0) return { unread: take(tx, ends, takenBy(context, caller)) };
+  const line = host.workerOf(caller)?.line;
+  for (const message of await deliveredMessages(tx, caller.session)) {
+    const refused = line?.refused.find((one) => one.message.id === message.id);
+    if (!line?.holds(message.id)) giveBack(tx, [message], refused?.seen ?? 'unknown');
+  }
+  const ends = (await queuedMessages(tx, caller.session)).filter(isEnd);
+  if (ends.length > 0 || late.some(isEnd)) return { unread: take(tx, ends, takenBy(context, caller)) };
   const problem = tx.leftBy(task, run.id)?.work?.problem;
   // It lives, and can report again.
   if (problem)
@@ -136,6 +143,8 @@ async function conclude(tx: Tx, host: Host, caller: WorkerCaller, report: Parsed
   await settle(tx, context, task, run, ending);
   return { result: { accepted: true } };
 }
+
+const isEnd = ({ kind }: Message): boolean => kind === 'end';
 
 /** A reviewer of its earlier work that is being stopped is nobody it waits for. */
 const isOwn = (child: Task): boolean => !child.reviews;

@@ -97,6 +97,8 @@ export interface Agent {
   turn(input: TurnInput): void;
   /** Offers more input to the open turn at its next pause point. `refused`: it was not and will not be handed over. */
   steer(input: TurnInput): Promise<'taken' | 'refused'>;
+  /** What was offered to the open turn and waits for a pause is refused. Absent: it cannot be called back, and nothing waits. */
+  withdraw?(): void;
   /** Ends the open turn, keeps the agent. */
   interrupt(): void;
   seen(ids: readonly string[]): Promise<ReadonlyMap<string, Seen>>;

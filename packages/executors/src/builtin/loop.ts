@@ -7,7 +7,15 @@ import { contextOf, priceAt } from './endpoint.ts';
 import { FaultError, faulty, type Fault } from './faults.ts';
 import type { Answer, Asked, Model } from './model.ts';
 import { shortened, summaryRequest, type Past } from './shorten.ts';
-import { endsRun, together, touched, type BuiltinResult, type BuiltinTool, type Call } from './tools.ts';
+import {
+  endsRun,
+  isReport,
+  together,
+  touched,
+  type BuiltinResult,
+  type BuiltinTool,
+  type Call,
+} from './tools.ts';
 import type { Transcript } from './transcript.ts';
 
 /** Who the agent is. */
@@ -33,6 +41,7 @@ export interface LoopOptions {
 /** `over`: the run is, and whoever holds it is about to say so. */
 export type TurnEnd = { readonly kind: 'rests'; readonly words: string } | { readonly kind: 'over' };
 
+const MAIL_FIRST = 'Not reported yet: mail came for you while you wrote this. Read it, then report again.';
 const CUT = 'Your answer was cut because it was too long. Go on; make smaller steps.';
 const MOST_CUTS = 3;
 /** Of a conversation in its largest permitted form, what is left for the answer and for what was estimated wrong. */
@@ -200,13 +209,18 @@ export class Loop {
     // Local models number their calls from the start in every answer.
     const callId = `${spec.run}:${transcript.answers}:${call.id}`;
     tell({ type: 'tool_call', id, name: call.name, digest: digest.length > 500 ? hashed(digest) : digest });
-    const result = tool
-      ? await tool.execute(call.input, { callId, signal })
-      : failed(`There is no tool "${call.name.slice(0, 100)}".`);
+    const result = await this.#execute(call, tool, { callId, signal });
     tell({ type: 'tool_end', id, failed: result.isError, news: this.#isNews(tool, digest, result) });
     const path = touched(call, result);
     if (path !== null) tell({ type: 'file_touched', path });
     return result;
+  }
+
+  async #execute(call: Call, tool: BuiltinTool | undefined, how: Parameters<BuiltinTool['execute']>[1]) {
+    if (!tool) return failed(`There is no tool "${call.name.slice(0, 100)}".`);
+    // A report ends the run, and with it the chance to read what came since the model was asked.
+    if (isReport(call) && this.#options.transcript.hasMail) return failed(MAIL_FIRST);
+    return tool.execute(call.input, how);
   }
 
   #isNews(tool: BuiltinTool | undefined, digest: string, { text, isError }: BuiltinResult): boolean {

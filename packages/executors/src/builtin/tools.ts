@@ -29,10 +29,12 @@ export interface Call {
 const REPORT = 'a2a_subtask_complete';
 const WRITES = new Set(['create_file', 'edit_file', 'delete_file']);
 
+export const isReport = ({ name }: Call): boolean => name === REPORT;
+
 /** The run is over: its report was accepted, or somebody else ended it. */
 export function endsRun(call: Call, { structured, error }: BuiltinResult): boolean {
   if (error?.code === 'stale_caller') return true;
-  return call.name === REPORT && structured?.['accepted'] === true;
+  return isReport(call) && structured?.['accepted'] === true;
 }
 
 /** The file that a call changed, if it is one that changes files. */

@@ -94,6 +94,10 @@ export class ClaudeAgent implements Agent {
     });
   }
 
+  withdraw(): void {
+    this.#refuse();
+  }
+
   interrupt(): void {
     const turn = this.#turn;
     if (!turn || turn.interrupted) return;

@@ -457,6 +457,26 @@ describe('mail in the middle of a turn', () => {
     await rig.until('turn_ended');
   });
 
+  test('[EXE6.56] is called back before a pause, and then nobody is given it', async () => {
+    let pause: () => void = () => undefined;
+    const paused = new Promise<void>((resolve) => (pause = resolve));
+    let heard: unknown;
+    await using rig = new Rig(async function* (_, given) {
+      yield says('I report.');
+      await paused;
+      heard = await given.hook('PostToolUse');
+      yield done('done');
+    });
+    rig.turn(1, 'go');
+    await rig.until('output');
+    const steering = rig.agent.steer({ turn: 1, given: [], text: 'mail' });
+    rig.agent.withdraw?.();
+    expect(await steering).toBe('refused');
+    pause();
+    await rig.until('turn_ended');
+    expect(heard).toEqual({});
+  });
+
   test('[EXE6.56] is refused if the turn ends without a pause', async () => {
     let go: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (go = resolve));

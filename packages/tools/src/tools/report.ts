@@ -61,8 +61,8 @@ function reported(result: ReportResult, world: RunWorld): ToolOutput<z.input<typ
       return { structured: { ...refusal, open: [...result.open] }, text: words, refused };
     }
     case 'unread_ends': {
-      const words =
-        'Not accepted yet: subtasks of yours had ended and you had not read how. Here it is; consider it, then report again.';
+      const where = result.deliveries.length > 0 ? 'Here it is' : 'It is given to you now';
+      const words = `Not accepted yet: subtasks of yours had ended and you had not read how. ${where}; consider it, then report again.`;
       const lines = [words, updatesText(result.deliveries), ...nextSteps(result.deliveries, world.has)];
       return {
         structured: { ...refusal, updates: result.deliveries.map(updateOf) },
