@@ -6,10 +6,10 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     name: 'ack-before-commit',
     invariant: 'durable',
     file: core('decide.ts'),
-    find: `    const outcome = await made.committing;
-    if (!outcome.committed) continue;
+    find: `      const outcome = await made.committing;
+      if (!outcome.committed) continue;
 `,
-    replace: `    made.committing.catch(() => undefined);
+    replace: `      made.committing.catch(() => undefined);
 `,
     why: 'callers are answered and sessions woken while the commit is still on its way',
   },

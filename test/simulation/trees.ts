@@ -22,6 +22,8 @@ export class Trees {
   readonly #trees = new Map<string, Tree>();
   readonly #commits = new Map<string, ReadonlySet<string>>();
   readonly #escaped = new Set<string>();
+  /** What was collected of those that had got out by then, by its commit. */
+  readonly #escapedIn = new Set<string>();
 
   constructor(world: World) {
     this.#world = world;
@@ -60,8 +62,8 @@ export class Trees {
       'work',
       () => `${run.id} ended well, and its work could not be taken: ${end.work?.problem}`,
     );
-    // What could not be looked at may have anything in it.
-    const escaped = this.#escaped.has(run.id) && end.status !== 'failed' && !end.work?.problem;
+    // By the look that the end was made with: others may look while it is on its way to the disk.
+    const escaped = this.#escapedIn.has(end.work?.commit ?? '') && end.status !== 'failed';
     world.check(!escaped, 'work', () => `${run.id} got out of its checkout and ended as ${end.status}`);
   }
 
@@ -180,7 +182,9 @@ export class Trees {
       problem: null,
       files: [],
     };
-    return { work, findings: this.#look(task, run) };
+    const findings = this.#look(task, run);
+    if (findings.escapes.length > 0) this.#escapedIn.add(work.commit);
+    return { work, findings };
   }
 
   #trouble(fault: 'no_worktree' | 'work_not_taken', words: string): void {

@@ -1,9 +1,10 @@
 import { ReveilleError, isStoreError, type RunId, type TaskId } from '@reveille/protocol';
 import { collectLeft } from './checkouts.ts';
 import type { Context } from './context.ts';
+import { tellFindings } from './findings.ts';
 import type { Standing } from './gate.ts';
 import { derivePlans } from './plan-status.ts';
-import type { Left } from './ports/workspaces.ts';
+import type { Findings, Left } from './ports/workspaces.ts';
 import { hearVerdicts } from './review.ts';
 import { NotCollected, Tx } from './tx.ts';
 
@@ -40,17 +41,38 @@ export async function decide<T>(
     if (!made.committing) {
       // What it saw may not be on disk yet, and its answer may go outside.
       await context.store.barrier();
-      return made.value;
+    } else {
+      const outcome = await made.committing;
+      if (!outcome.committed) continue;
+      context.wake(made.tx.wakes);
     }
-    const outcome = await made.committing;
-    if (!outcome.committed) continue;
-    context.wake(made.tx.wakes);
+    for (const [run, { findings }] of left) if (!made.tx.judges(run)) void tellLate(context, run, findings);
     return made.value;
   }
   throw new ReveilleError(
     'contention',
     `Gave up after ${MAX_TRIES} tries: others kept changing the same rows. Try again.`,
   );
+}
+
+/** What a look found and no change took into account, because others had ended the run by then: it is told all the same (BND3). */
+export async function tellLate(context: Context, run: RunId, findings: Findings): Promise<void> {
+  if (findings.escapes.length + findings.conflicts.length === 0) return;
+  try {
+    await decide(context, async (tx) => {
+      const row = await tx.need('run', run);
+      // That one who goes on got out is told with its end.
+      const told = row.state === 'ended' ? findings : { ...findings, escapes: [] };
+      await tellFindings(tx, context, await tx.need('task', row.task), row, told);
+    });
+  } catch (error) {
+    const { retries, log } = context;
+    log?.(isStoreError(error) ? 'warn' : 'error', 'what was found is told later', {
+      run,
+      error: String(error),
+    });
+    retries.later(() => void tellLate(context, run, findings));
+  }
 }
 
 async function make<T>(

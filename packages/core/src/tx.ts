@@ -50,6 +50,7 @@ export class Tx {
   #planMoves: Map<string, Map<TaskState, number>> | null = null;
   #reviewers: Task[] | null = null;
   readonly #left: ReadonlyMap<RunId, Left> | null;
+  #judged: Set<RunId> | null = null;
   #dirty = false;
 
   /** `left`: what runs left in their checkouts, as far as it was collected; null if there are no checkouts. */
@@ -66,7 +67,13 @@ export class Tx {
     if (!this.#left || task.repository === null || isNew) return null;
     const left = this.#left.get(run);
     if (!left) throw new NotCollected(run);
+    (this.#judged ??= new Set()).add(run);
     return left;
+  }
+
+  /** Whether it took into account what the run left. */
+  judges(run: RunId): boolean {
+    return this.#judged?.has(run) ?? false;
   }
 
   get<T extends TableName>(table: T, id: string): Promise<Tables[T] | undefined> {

@@ -5,7 +5,7 @@ import { Berth, sayWhy } from './berth.ts';
 import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
-import { decide, standingOf } from './decide.ts';
+import { decide, standingOf, tellLate } from './decide.ts';
 import type { DecideHeld, Held, HolderHooks } from './holding.ts';
 import type { Taker } from './mailroom.ts';
 import { spendUsage, tellAlerts } from './observations.ts';
@@ -281,9 +281,11 @@ export class WorkerRun implements Taker, Stepped {
     const proven = new Set(this.line.proven);
     const has = (id: string): boolean => (end.interrupted ? proven.has(id) : this.line.holds(id));
     const findings = await this.#checkout.look(this.#held);
-    await this.#decideHeld((tx, run, task) =>
-      endTurn(tx, this.#context, task, run, { ...end, worked, alive, has, findings }),
-    );
+    const ended = await this.#decideHeld(async (tx, run, task) => {
+      await endTurn(tx, this.#context, task, run, { ...end, worked, alive, has, findings });
+      return true;
+    });
+    if (!ended && this.#held) void tellLate(this.#context, this.#held.id, findings);
     this.line.endTurn();
     this.#berth?.rests();
     this.#hooks.slotChanged();

@@ -202,6 +202,35 @@ describe('what a look finds', () => {
     },
   );
 
+  test.for(['a look', 'a collection'] as const)(
+    '[CHK7][BND3] what %s finds is told also if the run was ended by somebody else meanwhile',
+    async (which) => {
+      const { promise: looked, resolve: seen } = Promise.withResolvers<Findings>();
+      let collections = 0;
+      await using world = await start({
+        workspaces: {
+          look: () => looked,
+          collect: async (task) => {
+            const first = ++collections === 1 && which === 'a collection';
+            return { work: work(task), findings: first ? await looked : { escapes: [], conflicts: [] } };
+          },
+        },
+      });
+      await world.plan({ a: [] });
+      const a = world.worker('a');
+      const late = which === 'a look' ? a.ends() : refused(a.reports(), 'stale_caller');
+      await quiet();
+      await world.person.completeTask(a.task, 'good enough');
+      seen(escape);
+      await late;
+      await quiet();
+      expect(await world.state('a')).toBe('completed');
+      expect(await world.person.inbox()).toMatchObject([
+        { kind: 'escape', text: expect.stringContaining('README.md was changed') },
+      ]);
+    },
+  );
+
   test('[CHK8][PLN7] branches that begin to conflict are told to their owners, once, and so when they stop', async () => {
     let news: Findings['conflicts'] = [];
     await using world = await start({ workspaces: { look: async () => ({ escapes: [], conflicts: news }) } });
