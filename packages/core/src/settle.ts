@@ -179,22 +179,23 @@ export async function passOnAll(tx: Tx, context: Context, ended: SessionId): Pro
     if (request.with === ended) await passOn(tx, context, request);
 }
 
-/** The plans of an orchestrator that is cancelled go with it. */
+/** The plans of an orchestrator that is cancelled go with it, and what was added to an ended one, or tried again there, since. */
 async function cancelPlans(
   tx: Tx,
   context: Context,
   session: Session,
   wish: { by: string; why: string },
 ): Promise<number> {
+  if (!session.plans?.length) return 0;
   let count = 0;
   for (const plan of await openPlans(tx, session)) {
     // A draft has no status derived from its tasks.
     const state = plan.state === 'draft' ? 'active' : plan.state;
     tx.put('plan', { ...plan, state, cancelling: plan.cancelling ?? wish.why });
     if (!tx.planMoves.has(plan.id)) tx.planMoves.set(plan.id, new Map());
-    for (const task of await tx.list('task', { list: 'byPlan', equal: [plan.id] }))
-      count += await cancelTree(tx, context, task, wish);
   }
+  for (const task of await tx.list('task', { list: 'openByOwner', equal: [session.id, 1] }))
+    if (task.plan !== null) count += await cancelTree(tx, context, task, wish);
   return count;
 }
 

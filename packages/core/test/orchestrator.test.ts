@@ -316,6 +316,22 @@ describe('its plan', () => {
     expect(await world.states('a', 'b')).toEqual(['cancelled', 'cancelled']);
     expect(world.working).toEqual([]);
   });
+
+  test('[ORC1.14] and what was added to it, or tried again, while it was being stopped', async () => {
+    const { world: opened, task, boss, plan } = await resting({ a: [], b: ['a'] });
+    await using world = opened;
+    await world.person.cancelTask(plan.tasks[0]!.task.id);
+    await quiet();
+    const { promise: stopped, resolve: stops } = Promise.withResolvers<void>();
+    boss.stop = () => stopped.then(() => boss.kill());
+    await world.person.cancelTask(task);
+    await world.person.addPlanTask(plan.plan.id, { id: 'c', prompt: 'do c', dependencies: ['a'] });
+    await world.person.retryTask(plan.tasks[1]!.task.id);
+    expect(await world.states(task, 'b', 'c')).toEqual(['running', 'blocked', 'blocked']);
+    stops();
+    await quiet();
+    expect(await world.states(task, 'b', 'c')).toEqual(['cancelled', 'cancelled', 'cancelled']);
+  });
 });
 
 describe('nothing is lost', () => {
