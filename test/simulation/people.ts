@@ -239,11 +239,13 @@ export class People {
   }
 
   async #cancelTask(person: Orchestrator, task: Task): Promise<void> {
+    const { ledger } = this.#world.auditor;
+    const since = ledger.facts.length;
     const covered = [...this.#below(task)];
     await person.cancelTask(task.id);
-    this.#world.checkStopped([task]);
+    this.#world.checkStopped([task], since);
     // While it is being stopped, all that was below it is too; when it has stopped, some may have been handed up.
-    if (this.#world.auditor.ledger.rows.task.get(task.id)?.cancelling) this.#world.checkStopped(covered);
+    if (ledger.rows.task.get(task.id)?.cancelling) this.#world.checkStopped(covered, since);
   }
 
   #isParent(task: Task): boolean {
@@ -259,20 +261,23 @@ export class People {
   }
 
   async #cancelPlan(person: Orchestrator, plan: PlanId): Promise<void> {
-    const covered = this.#world.auditor.ledger.tasksIn(plan);
+    const { ledger } = this.#world.auditor;
+    const since = ledger.facts.length;
+    const covered = ledger.tasksIn(plan);
     await person.cancelPlan(plan);
-    this.#world.checkStopped(covered);
+    this.#world.checkStopped(covered, since);
   }
 
   async #stop(person: Orchestrator): Promise<void> {
     const { auditor } = this.#world;
+    const since = auditor.ledger.facts.length;
     const open = [...auditor.ledger.rows.task.values()].filter(
       (task) =>
         !isTerminal(task.state) &&
         !['draft', 'failed'].includes(auditor.ledger.rows.plan.get(task.plan ?? '')?.state ?? ''),
     );
     await person.stop({ scope: 'all' }, 'stop everything');
-    this.#world.checkStopped(open);
+    this.#world.checkStopped(open, since);
   }
 
   async #answerOne(person: Orchestrator): Promise<void> {

@@ -123,14 +123,16 @@ async function pauseBusy(world: World, person: Orchestrator): Promise<void> {
 async function stopPlan(world: World, person: Orchestrator): Promise<void> {
   const plan = world.chance.pick([...world.auditor.ledger.rows.plan.values()]);
   if (!plan) return;
+  const since = world.auditor.ledger.facts.length;
   const open = world.auditor.ledger.tasksIn(plan.id);
   await person.stop({ scope: 'plan', plan: plan.id }, 'stop this plan');
-  world.checkStopped(plan.state === 'draft' ? [] : open);
+  world.checkStopped(plan.state === 'draft' ? [] : open, since);
 }
 
 async function stopTree(world: World, person: Orchestrator): Promise<void> {
   const task = world.chance.pick([...world.auditor.ledger.rows.task.values()]);
   if (!task) return;
+  const since = world.auditor.ledger.facts.length;
   await person.stop({ scope: 'tree', task: task.id }, 'stop this tree');
-  world.checkStopped([task]);
+  world.checkStopped([task], since);
 }

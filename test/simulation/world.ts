@@ -336,17 +336,23 @@ export class World {
     this.answered.add(request);
   }
 
-  /** SUB7, LIM3: by the time a cancel is acknowledged, what it covers has ended or is marked, on disk. */
-  checkStopped(tasks: readonly Task[]): void {
-    const { rows } = this.auditor.ledger;
-    for (const { id } of tasks) {
+  /**
+   * SUB7, LIM3: by the time a cancel is acknowledged, what it covers has ended or is marked, on disk. `since`: how many
+   * facts there were when it was asked for; what had ended may have been tried again while it was on its way.
+   */
+  checkStopped(tasks: readonly Task[], since: number): void {
+    const { rows, facts } = this.auditor.ledger;
+    const reopened = new Set(
+      facts.slice(since).flatMap(({ type, session }) => (type === 'session.open' ? (session ?? []) : [])),
+    );
+    for (const { id, session } of tasks) {
       const task = rows.task.get(id);
       const stopped =
         !task ||
         isTerminal(task.state) ||
         task.state === 'blocked' ||
         task.cancelling !== null ||
-        this.has('retry');
+        reopened.has(session);
       this.check(
         stopped,
         'cancelled trees',
