@@ -97,9 +97,10 @@ export class BudgetAudit {
       this.#openedAt.set(after.id, now);
       for (const { id } of ledger.budgets(budget)) if (!this.#firstAt.has(id)) this.#firstAt.set(id, now);
     }
-    // A turn that died ends on record when the run goes on, however long that takes.
+    // A turn that died ends on record when the run goes on or is ended, however long that takes: nobody is at it till then.
     const ended = before?.turn && before.turn.number !== after.turn?.number;
-    if (ended && before.epoch === this.#turnEpoch.get(after.id)) this.#wallTime(after, budget);
+    const died = before?.host === null || before?.epoch !== this.#turnEpoch.get(after.id);
+    if (ended && !died) this.#wallTime(after, budget);
     if (after.turn && before?.turn?.number !== after.turn.number) {
       this.#turnAt.set(after.id, now);
       this.#turnEpoch.set(after.id, after.epoch);

@@ -41,8 +41,10 @@ export class SwapAudit {
     const now = this.#auditor.mono();
     if (!before?.swap) this.#since.set(after.id, now);
     const waited = now - (this.#since.get(after.id) ?? now);
+    // What nobody holds, as one that is paused, nobody goes on with: whoever ends that is not its agent.
     const acts =
-      after.turn?.number !== before?.turn?.number || (after.state === 'ended' && before?.state !== 'ended');
+      before?.host !== null &&
+      (after.turn?.number !== before?.turn?.number || (after.state === 'ended' && before?.state !== 'ended'));
     this.#auditor.check(
       !acts || waited <= SOON_MS || !this.#auditor.calm(),
       'swaps',
