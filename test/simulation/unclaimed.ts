@@ -7,6 +7,9 @@ const AT_ONCE_MS = 400;
 /** Until then the engine may be repairing what a fault has lost: the next tick, and what follows. */
 const REPAIR_MS = 1_500;
 const LOOK_EVERY_MS = 100;
+/** What a task may wait for on a host, and how many may before it takes no more of what another host could. */
+const ROOM: ReadonlySet<string> = new Set(['memory', 'cpu', 'disk']);
+const WAIT_AT_MOST = 4;
 
 /** Immutable: one that is offered or claimed anew is another. */
 type Lease = NonNullable<ReturnType<World['memory']['tables']['leases']['get']>>;
@@ -71,17 +74,28 @@ export class Unclaimed {
     const { runs } = life.engine.host.scheduler;
     const executing = [...runs.values()].filter((run) => run.executing).length;
     const hasSlot = executing < options.settings.concurrency;
+    const most = this.#mostRank(life);
     const left = new Map<Lease, string>();
     for (const { id } of auditor.ledger.rows.task.values()) {
       const lease = memory.tables.leases.get(id);
       if (!lease) continue;
       // What was to wait for a time is found by looking at the clock.
       const isFree = lease.host === null && lease.waitMs === 0;
-      if (isFree && (hasSlot || lease.rank === 0))
+      if (isFree && lease.rank <= most && (hasSlot || lease.rank === 0))
         left.set(lease, 'may be claimed, and there is a free slot');
       const isForgotten = lease.host === life.host.name && !runs.has(id);
       if (isForgotten) left.set(lease, 'is held by a host that does not know of it');
     }
     return left;
+  }
+
+  /** Decision 023: a host of a shared database that keeps so many waiting for room leaves new work to others, but no subtask. */
+  #mostRank(life: Life): number {
+    const { auditor, options } = this.#world;
+    const { runs } = life.engine.host.scheduler;
+    const waiting = [...auditor.ledger.rows.task.values()].filter(
+      ({ id, waitingOn }) => ROOM.has(waitingOn ?? '') && runs.has(id),
+    );
+    return options.shared && waiting.length >= WAIT_AT_MOST ? 1 : Infinity;
   }
 }
