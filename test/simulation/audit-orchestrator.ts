@@ -109,9 +109,7 @@ export class OrchestratorAudit {
   #started({ deltas }: Durable, plan: Plan): void {
     const owner = this.#orchestrator(plan.owner);
     const task = this.#auditor.ledger.rows.task.get(owner?.task ?? '');
-    if (!task || task.plans === 'start' || !['active', 'paused'].includes(plan.state)) return;
-    if (plan.cancelling !== null || this.#approved.has(plan.id)) return;
-    this.#approved.add(plan.id);
+    if (!task || task.plans === 'start') return;
     const approved = deltas.some(
       (delta) =>
         is(delta, 'request') &&
@@ -119,8 +117,11 @@ export class OrchestratorAudit {
         delta.after.answer?.text.startsWith('Approved') === true &&
         delta.after.answer.by !== plan.owner,
     );
+    // One whose tasks have all ended by then is over as it starts; what is added to it later needs no more leave.
+    if (approved) this.#approved.add(plan.id);
+    if (!['active', 'paused'].includes(plan.state) || plan.cancelling !== null) return;
     this.#auditor.check(
-      approved || this.#startedByPerson.has(plan.id),
+      this.#approved.has(plan.id) || this.#startedByPerson.has(plan.id),
       'permits',
       `${plan.id} of ${plan.owner} was started, and nobody approved it`,
     );
