@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import type { ToolNavigation } from '@reveille/protocol';
 import type { Place } from './place.ts';
-import { ServerPool, type PoolFigures, type PoolSettings } from './pool/pool.ts';
+import { ServerPool } from './pool/pool.ts';
+import type { PoolFigures, PoolSettings } from './pool/settings.ts';
 import { definitions } from './questions/definitions.ts';
 import { Inquiry, type Means } from './questions/inquiry.ts';
 import { moduleView } from './questions/module.ts';
@@ -23,6 +24,8 @@ export const NAVIGATION_DEFAULTS: NavigationSettings = {
   startMs: 60_000,
   hangMs: 120_000,
   restMs: 5 * 60_000,
+  pressShare: 0.5,
+  reliefMs: 10_000,
   watchMs: 500,
   warmMs: 20_000,
   loadMs: 60_000,

@@ -40,8 +40,8 @@ describe('a server that fails', () => {
     },
   );
 
-  test('[NAV3.2] one that grows without end is ended at the budget, and the question is answered from text', async () => {
-    await using rig = await open({ budgetBytes: 600 * 2 ** 20, watchMs: 20, restMs: 0 });
+  test('[NAV3.2][NAV3.29] one that grows without end is ended at the budget, and the question is answered from text', async () => {
+    await using rig = await open({ budgetBytes: 600 * 2 ** 20, watchMs: 20 });
     const [tree, other] = [rig.tree('a', goFiles), rig.tree('b', goFiles)];
     await usesOf(tree, 'Good');
     const grown = await usesOf(tree, 'Grow');
@@ -50,6 +50,14 @@ describe('a server that fails', () => {
     await until(async () => (await rig.navigation.measure()) < 600 * 2 ** 20);
     expect(await usesOf(tree, 'Good')).toMatchObject({ found: 'semantic' });
     expect(await usesOf(other, 'Good')).toMatchObject({ found: 'semantic' });
+  });
+
+  test('[NAV3.2] one that is too large for its first question is left alone for a while', async () => {
+    await using rig = await open({ budgetBytes: 600 * 2 ** 20, watchMs: 20 });
+    const tree = rig.tree('a', goFiles);
+    expect(await usesOf(tree, 'Grow')).toMatchObject({ found: 'text', complete: false });
+    const { found, notes } = await usesOf(tree, 'Good');
+    expect([found, notes.join('\n')]).toEqual(['text', expect.stringContaining('left alone')]);
   });
 
   test('[NAV3.3] one that fails three times in a row is left alone for a while, and every question is answered', async () => {

@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { LANGUAGES } from '../src/languages.ts';
+import { LANGUAGES, type Language } from '../src/languages.ts';
+import type { ServerSession } from '../src/lsp/session.ts';
 import { NAVIGATION_DEFAULTS } from '../src/index.ts';
-import { ServerPool, type PoolSettings } from '../src/pool/pool.ts';
+import { ServerPool } from '../src/pool/pool.ts';
+import type { PoolSettings } from '../src/pool/settings.ts';
 import { findServer } from '../src/servers.ts';
 import { until } from './processes.ts';
 import { Rig, type Tree } from './rig.ts';
@@ -106,6 +108,37 @@ describe('one budget for all servers', () => {
     gate.resolve();
     await first;
     expect(world.launched).toEqual(['a']);
+  });
+
+  test('[NAV3.29] with much of the budget in use, what was needed longest ago is closed, unless somebody else asks', async () => {
+    const reading: Language = { ...go, opensAsked: false };
+    await using world = await setUp({ pressShare: 0, reliefMs: 0 }, ['a']);
+    const open = async (act: (session: ServerSession) => void = () => undefined) =>
+      await world.pool.use(world.places[0]!, reading, {
+        patience,
+        act: async (session) => {
+          const before = session.openFiles;
+          act(session);
+          return before;
+        },
+      });
+    await open((session) => {
+      for (const name of ['a', 'b', 'c', 'd']) session.open(`${name}.go`, '');
+      session.needed('a.go');
+    });
+    await world.pool.measure();
+    const [asks, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const other = world.pool.use(world.places[0]!, reading, {
+      patience,
+      act: () => (asks.resolve(), gate.promise),
+    });
+    await asks.promise;
+    // The other one has closed two of them.
+    expect(await open()).toEqual(['d.go', 'a.go']);
+    gate.resolve();
+    await other;
+    expect(await open()).toEqual(['a.go']);
+    expect(await open()).toEqual(['a.go']);
   });
 
   test('[NAV3.8] a server that nobody asks is ended after its time; so is one whose tree is gone', async () => {

@@ -49,7 +49,7 @@ export class ServerSession {
   /** What was there when it began to read, while no version is known. */
   before: Before | null = null;
   readonly #connection: Connection;
-  /** What is open, with its version in the protocol. */
+  /** What is open, with its version in the protocol; what was needed longest ago comes first. */
   readonly #open = new Map<string, number>();
   /** The files that it has named. */
   readonly #files = new Map<string, Pick<ServerPlace, 'path' | 'file'>>();
@@ -118,6 +118,21 @@ export class ServerSession {
     this.#connection.tell('textDocument/didOpen', {
       textDocument: { uri, languageId: this.#languageId(path), version: 1, text },
     });
+  }
+
+  /** A question needs what is open there. */
+  needed(path: string): void {
+    const version = this.#open.get(path);
+    if (version === undefined) return;
+    this.#open.delete(path);
+    this.#open.set(path, version);
+  }
+
+  /** Closes the half of what is open that was needed longest ago: a server forgets a project none of whose files is open. */
+  shed(): void {
+    const oldest = this.openFiles.slice(0, Math.floor(this.#open.size / 2));
+    for (const path of oldest) this.#close(path);
+    if (oldest.length > 0) this.#told += 1;
   }
 
   /** Tells it what changed on disk, before it is asked again. What is open it must be told in full. */

@@ -5,22 +5,7 @@ import type { Language } from '../languages.ts';
 import type { Place } from '../place.ts';
 import type { NoServer, ServerSpec } from '../servers.ts';
 import { residentBytes } from './memory.ts';
-
-export interface PoolSettings {
-  /** For all servers of all trees together. */
-  readonly budgetBytes: number;
-  /** A server that nobody asks for so long is ended. */
-  readonly idleMs: number;
-  /** Servers that load their project at once. */
-  readonly coldStarts: number;
-  /** A server that does not begin within this time, or does not answer for so long later, hangs. */
-  readonly startMs: number;
-  readonly hangMs: number;
-  /** After so many failures in a row a server is left alone for this time. */
-  readonly restMs: number;
-  /** How often memory is measured. */
-  readonly watchMs: number;
-}
+import type { PoolFigures, PoolSettings } from './settings.ts';
 
 interface Entry {
   readonly key: string;
@@ -34,6 +19,8 @@ interface Entry {
   users: number;
   lastUsed: number;
   bytes: number;
+  /** When it was last made to forget something. */
+  relieved: number;
   readonly server: Promise<Server>;
   connection: Connection | null;
   /** Once it has answered. */
@@ -44,20 +31,11 @@ interface Server {
   readonly session: ServerSession;
 }
 
-export interface PoolFigures {
-  readonly servers: number;
-  readonly bytes: number;
-  readonly highest: number;
-  readonly started: number;
-  readonly evicted: number;
-  readonly failed: number;
-  /** The first process of each server. */
-  readonly pids: readonly number[];
-}
-
 const FAILURES = 3;
 /** What an unknown server is taken for, until one like it was measured. */
 const GUESS = 1.4 * 2 ** 30;
+/** Servers written in Go collect before they have so much of the budget, and not only when they have twice what they need. */
+const COLLECT_AT = 0.8;
 
 /**
  * All servers of all trees, under one budget of measured memory.
@@ -139,6 +117,7 @@ export class ServerPool implements AsyncDisposable {
       this.#take(keyOf(place.root, language)) ?? (await this.#enter(place, language, options.patience()));
     try {
       const { session } = await entry.server;
+      this.#relieve(entry, session);
       const answer = await options.act(session);
       entry.session = session;
       entry.warm = true;
@@ -235,6 +214,7 @@ export class ServerPool implements AsyncDisposable {
       users: 1,
       lastUsed: performance.now(),
       bytes: 0,
+      relieved: -Infinity,
       connection: null,
       session: null,
       server: this.#start(place, language, spec, (connection) => {
@@ -256,12 +236,15 @@ export class ServerPool implements AsyncDisposable {
     opened: (connection: Connection) => void,
   ): Promise<Server> {
     const { argv, reads, env, initializationOptions, settings } = spec;
-    const launched = await launch(argv, { reads, env }).catch((error: unknown) => {
-      throw new ServerBroken(
-        `its sandbox cannot be made: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    });
-    const { startMs, hangMs } = this.#settings;
+    const { startMs, hangMs, budgetBytes } = this.#settings;
+    const limit = `${Math.floor((budgetBytes * COLLECT_AT) / 2 ** 20)}MiB`;
+    const launched = await launch(argv, { reads, env: { GOMEMLIMIT: limit, ...env } }).catch(
+      (error: unknown) => {
+        throw new ServerBroken(
+          `its sandbox cannot be made: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      },
+    );
     const connection = await Connection.open({
       root,
       launched,
@@ -272,6 +255,21 @@ export class ServerPool implements AsyncDisposable {
       opened,
     });
     return { connection, session: new ServerSession(connection, { language, root }) };
+  }
+
+  /**
+   * One that loads more and more projects is made to forget those that were needed longest ago, before it has to be ended for
+   * its size. Nobody else may be in the middle of a question: what it opened would be closed. Of servers that know only what
+   * is open, nothing is closed: they would have to read it again.
+   */
+  #relieve(entry: Entry, session: ServerSession): void {
+    const { budgetBytes, pressShare, reliefMs } = this.#settings;
+    const much = budgetBytes * pressShare;
+    const presses = this.#used() > much && entry.bytes > much / 2;
+    if (!presses || entry.users > 1 || entry.language.opensAsked) return;
+    if (performance.now() - entry.relieved < reliefMs) return;
+    entry.relieved = performance.now();
+    session.shed();
   }
 
   #fail(entry: Entry, why: string, times = 1): void {
@@ -359,8 +357,8 @@ export class ServerPool implements AsyncDisposable {
       if (!largest) return;
       const why = `it needs more memory than there is for all servers (${Math.round(budgetBytes / 2 ** 20)} MB)`;
       largest.connection?.close(why);
-      // Another one would only grow again.
-      this.#fail(largest, why, FAILURES);
+      // One that was too large for its first question would only grow again; one that became so begins anew.
+      this.#fail(largest, why, largest.warm ? 1 : FAILURES);
     }
   }
 

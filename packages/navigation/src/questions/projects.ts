@@ -26,7 +26,12 @@ export async function openProjects(
     paths.filter((path) => !isMade(path, language)),
     (path) => projectOf(path, folders),
   );
-  const loaded = new Set(session.openFiles.map((path) => projectOf(path, folders)));
+  const loaded = new Set<string | null>();
+  for (const path of session.openFiles) {
+    const project = projectOf(path, folders);
+    loaded.add(project);
+    if (projects.has(project)) session.needed(path);
+  }
   const loose = (language.opensAll && projects.get(null)) || [];
   const perProject = [...projects]
     .filter(([project]) => project !== null)
