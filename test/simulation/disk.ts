@@ -43,6 +43,7 @@ export class Disk {
       sessionsWithMail: (limit) => this.#read(() => store.sessionsWithMail(limit)),
       commit: (change) => (shared ? this.#commitShared(change) : this.#commitOwn(change)),
       barrier: () => (this.#life.dead ? never() : this.#life.answer(store.barrier())),
+      undone: () => store.undone(),
       events: (after, limit) => this.#read(() => store.events(after, limit)),
       lastEvent: () => this.#read(() => store.lastEvent()),
       onHint: (listener) => store.onHint((sessions) => this.#hint('lost_wake', () => listener(sessions))),

@@ -30,6 +30,7 @@ export async function decide<T>(
 ): Promise<T> {
   const left = new Map<RunId, Left>();
   for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const undone = context.store.undone();
     const made = await make(context, decision, standing, left);
     if (made === 'stale') continue;
     if (made instanceof NotCollected) {
@@ -41,6 +42,7 @@ export async function decide<T>(
     if (!made.committing) {
       // What it saw may not be on disk yet, and its answer may go outside.
       await context.store.barrier();
+      if (context.store.undone() !== undone) continue;
     } else {
       const outcome = await made.committing;
       if (!outcome.committed) continue;
@@ -53,6 +55,16 @@ export async function decide<T>(
     'contention',
     `Gave up after ${MAX_TRIES} tries: others kept changing the same rows. Try again.`,
   );
+}
+
+/** What `look` saw, once that is on disk. If something was undone meanwhile, it may have been that: it looks again. */
+export async function onDisk<T>(store: Context['store'], look: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const undone = store.undone();
+    const seen = await look();
+    await store.barrier();
+    if (store.undone() === undone) return seen;
+  }
 }
 
 /** What a look found and no change took into account, because others had ended the run by then: it is told all the same (BND3). */

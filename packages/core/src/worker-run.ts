@@ -5,7 +5,7 @@ import { Berth, sayWhy } from './berth.ts';
 import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
-import { decide, standingOf, tellLate } from './decide.ts';
+import { decide, onDisk, standingOf, tellLate } from './decide.ts';
 import type { DecideHeld, Held, HolderHooks } from './holding.ts';
 import type { Taker } from './mailroom.ts';
 import { spendUsage, tellAlerts } from './observations.ts';
@@ -172,9 +172,9 @@ export class WorkerRun implements Taker, Stepped {
   async #current(): Promise<{ run: Run; task: Task } | null> {
     const { store } = this.#context;
     const held = this.#held;
-    const run = held ? await store.get('run', held.id) : undefined;
-    const task = await store.get('task', this.taskId);
-    await store.barrier();
+    const [run, task] = await onDisk(store, () =>
+      Promise.all([held ? store.get('run', held.id) : undefined, store.get('task', this.taskId)]),
+    );
     if (!run || !task || run.doc.state === 'ended') return null;
     this.overtaken = run.doc.epoch !== held?.epoch;
     return this.overtaken ? null : { run: run.doc, task: task.doc };

@@ -1,3 +1,4 @@
+import type { Store, TableName } from '@reveille/core';
 import { ReveilleError } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { FakeMachine } from './fake-machine.ts';
@@ -345,5 +346,61 @@ describe('what a resumed agent is given', () => {
     await world.restart();
     expect(await world.state('a')).toBe('cancelled');
     expect(a.alive).toBe(false);
+  });
+});
+
+describe('what could not be written', () => {
+  /** `looks`: what is being written is undone just after somebody has looked at such a row, and before it asks whether that is on disk. */
+  async function failing(looks: TableName) {
+    const disk = { hangs: false, fail: (): void => undefined };
+    const hang = (_: () => void, reject: (error: Error) => void): void => {
+      disk.fail = () => reject(new ReveilleError('store_full', 'no disk'));
+    };
+    const world = await start({ sync: () => (disk.hangs ? new Promise<void>(hang) : Promise.resolve()) });
+    const { store } = world;
+    const fails = async <T>(table: TableName, row: T): Promise<T> => {
+      if (!disk.hangs || table !== looks) return row;
+      disk.hangs = false;
+      disk.fail();
+      await quiet();
+      return row;
+    };
+    const { get, find } = store;
+    const armed: Pick<Store, 'get' | 'find'> = {
+      get: async (table, id) => fails(table, await get(table, id)),
+      find: async (table, by) => fails(table, await find(table, by)),
+    };
+    return { world, disk, arm: () => Object.assign(store, armed) };
+  }
+
+  test('[WAK4.2] stops nobody: an agent whose report was undone is still at work', async () => {
+    const { world: opened, disk, arm } = await failing('task');
+    await using world = opened;
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    disk.hangs = true;
+    const report = refused(a.orch.reportCompletion({ status: 'success', output: 'done' }), 'store_full');
+    await quiet();
+    arm();
+    await a.says('one more thing');
+    await report;
+    await world.advance(1_000);
+    expect(a.stops).toEqual([]);
+    expect(await a.reports('done')).toEqual({ accepted: true });
+  });
+
+  test('[WAK4.2] acknowledges nothing: the same spawn again makes the child that was undone', async () => {
+    const { world: opened, disk, arm } = await failing('task');
+    await using world = opened;
+    await world.plan({ a: [] });
+    const { orch } = world.worker('a');
+    const spawn = () => orch.spawnSubtask({ prompt: 'child', key: 'once' }, { blocking: false });
+    disk.hangs = true;
+    const first = refused(spawn(), 'store_full');
+    await quiet();
+    arm();
+    const { task } = await spawn();
+    await first;
+    expect(await world.state(task)).toBe('running');
   });
 });

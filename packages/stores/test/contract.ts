@@ -213,6 +213,7 @@ function changesContract(open: OpenSubject): void {
     if (store().readsOwnWrites) expect((await store().get('task', 'task_1'))?.version).toBe(1);
     else await committing;
     await store().barrier();
+    expect(store().undone()).toBe(0);
     expect((await store().get('task', 'task_1'))?.version).toBe(1);
     await committing;
   });

@@ -59,6 +59,7 @@ describe('memory, for simulations', () => {
     const lost = [store.commit(insert('task_2')), store.commit(change({ drops: ['task_1'] }))];
     refuse(new ReveilleError('store_full', 'full'));
     for (const each of lost) await expect(each).rejects.toMatchObject({ code: 'store_full' });
+    expect(store.undone()).toBe(1);
     expect(await store.get('task', 'task_2')).toBeUndefined();
     expect(await store.lastEvent()).toBe(1);
     expect(await store.find('task', { list: 'open', equal: [1] })).toHaveLength(1);

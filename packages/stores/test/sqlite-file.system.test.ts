@@ -143,6 +143,7 @@ describe('sqlite, the file', () => {
         message: expect.stringContaining('free some space'),
       });
     await expect(barrier).rejects.toMatchObject({ code: 'store_full' });
+    expect(small.store.undone()).toBe(1);
     expect(await openIds(small)).toEqual(['task_0']);
     expect(await small.store.lastEvent()).toBe(1);
     expect(await small.dispatch.renew({ host: 'h1', tasks: ['task_0'] })).toEqual([]);

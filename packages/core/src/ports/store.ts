@@ -211,6 +211,8 @@ export interface Store {
   commit(change: Change): Promise<Outcome>;
   /** Resolves when everything a read could have seen until now is on disk; rejects if that failed, and with it what was seen. */
   barrier(): Promise<void>;
+  /** How often what reads could see was undone because it could not be written: whoever looked before that looks again. */
+  undone(): number;
   events(after: number, limit: number): Promise<ReveilleEvent[]>;
   lastEvent(): Promise<number>;
   /** Hints that another host changed something for these sessions. */

@@ -53,6 +53,7 @@ class MemoryWriter {
   readonly #sync: (() => Promise<void>) | undefined;
   #batch: Batch | undefined;
   #dead = false;
+  undone = 0;
 
   constructor(memory: Memory, sync: (() => Promise<void>) | undefined) {
     this.#memory = memory;
@@ -129,6 +130,7 @@ class MemoryWriter {
   #fail(batch: Batch, error: unknown): void {
     if (this.#batch !== batch) return;
     this.#batch = undefined;
+    this.undone++;
     this.#memory.tables.rollback();
     batch.fail(error);
   }
@@ -148,6 +150,7 @@ function memoryStore({ tables, hinted }: Memory, writer: MemoryWriter): Store {
     sessionsWithMail: (limit) => writer.alive(() => tables.sessionsWithMail(limit)),
     commit: (change) => writer.alive(() => writer.commit(change)),
     barrier: () => writer.alive(() => writer.barrier()),
+    undone: () => writer.undone,
     events: (after, limit) => writer.alive(() => tables.events(after, limit)),
     lastEvent: () => writer.alive(() => tables.lastEvent()),
     onHint: (listener) => hinted.add((sessions, from) => from !== writer && listener(sessions)),

@@ -65,6 +65,7 @@ function postgresStore({ reader, writer, listener }: Parts, close: () => Promise
     commit,
     // Reads see only what is committed, and what is committed is on disk.
     barrier: () => Promise.resolve(),
+    undone: () => 0,
     events: (after, limit) => reader.events(after, limit),
     lastEvent: () => reader.lastEvent(),
     onHint: (hint) => listener.hinted.add(hint),

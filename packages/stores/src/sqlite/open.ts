@@ -114,6 +114,7 @@ function sqliteStore(db: DatabaseSync, writer: Writer, close: () => Promise<void
       }),
     commit: (change) => writer.commit(change),
     barrier: () => writer.barrier(),
+    undone: () => writer.undone,
     events: (after, limit) =>
       writer.read(() => {
         writer.flush();

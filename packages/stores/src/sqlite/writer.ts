@@ -51,6 +51,7 @@ export class Writer {
   #batchMs: number = BATCH.shortestMs;
   #begun = false;
   #closed = false;
+  undone = 0;
 
   constructor(options: WriterOptions) {
     const { db } = options;
@@ -193,6 +194,7 @@ export class Writer {
   }
 
   #fail(batch: Batch, error: ReveilleError): void {
+    this.undone++;
     this.#batch = undefined;
     this.#begun = false;
     try {
