@@ -332,10 +332,7 @@ export class Process implements Agent {
     }
   }
 
-  /**
-   * Asks for leave through its executor, which speaks to the engine that started it and to no other, and does nothing until
-   * it is answered or has no more patience.
-   */
+  /** Asks for leave by its executor, which knows no engine but its own, and does nothing until it is answered or gives up. */
   standStill(asked: AskedApproval, patienceMs: number | null): Promise<string> {
     return this.#still(
       `asks for leave (${asked.key})`,
@@ -363,6 +360,8 @@ export class Process implements Agent {
 
   #noteGivenUp({ signal }: AbortController, key: string): void {
     const note = (): void => void this.world.gaveUp.add(`${this.spec.task.id}/${key}`);
+    // A host that stands still hears of both when it goes on.
+    if (signal.aborted) note();
     signal.addEventListener('abort', note, { once: true });
   }
 
