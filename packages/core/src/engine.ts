@@ -3,7 +3,7 @@ import { askApproval, type AskedApproval } from './approval.ts';
 import { Retries, type Context, type Ports } from './context.ts';
 import { Gate } from './gate.ts';
 import { Awake } from './awake.ts';
-import { decide } from './decide.ts';
+import { decide, onDisk } from './decide.ts';
 import { Governor } from './governor.ts';
 import { Host } from './host.ts';
 import { deliveredMessages, giveBack } from './mailbox.ts';
@@ -153,7 +153,9 @@ export class Engine {
     const { passOnAfterMs, expireAfterMs } = this.context.settings.requests;
     // A person's item waits for ever unless a setting says otherwise, and there may be thousands.
     const list = expireAfterMs === null ? 'passing' : 'open';
-    const open = await this.context.store.find('request', { list, equal: [1] });
+    const { store } = this.context;
+    // Nobody is late with what it could not be told yet.
+    const open = await onDisk(store, () => store.find('request', { list, equal: [1] }));
     const seen = new Set<string>();
     for (const { doc } of open) {
       const key = `${doc.id}:${doc.movedAt}`;

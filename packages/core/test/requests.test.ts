@@ -52,6 +52,29 @@ describe('up the tree', () => {
     expect(world.worker('child').last.text).toMatch(/a person answers[\s\S]*yes/);
   });
 
+  test('[INB2] whose five minutes begin when it is on disk', async () => {
+    let disk = Promise.resolve();
+    await using world = await start({ sync: () => disk });
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('child');
+    await world.advance(4_000);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disk = promise;
+    const asked = world.worker('child').orch.notifyParent({ type: 'question', message: 'which?' });
+    await quiet();
+    // A sweep comes by meanwhile.
+    await world.advance(4_000);
+    disk = Promise.resolve();
+    resolve();
+    const { request } = await asked;
+    const holder = async () => (await world.store.get('request', request ?? ''))?.doc.with;
+    await world.advance(FIVE_MINUTES - 1_000);
+    expect(await holder()).toBe(parent.spec.session);
+    await world.advance(6_000);
+    expect(await holder()).toBeNull();
+  });
+
   test('[INB2] of a task that a person owns it goes to the inbox at once, and waits there for ever', async () => {
     await using world = await start();
     await world.plan({ a: [] });
