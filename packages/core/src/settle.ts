@@ -90,8 +90,9 @@ export async function finish(
   await closeMailbox(tx, session, { read: options.lastWord });
   tx.put('session', { ...(await tx.need('session', task.session)), state: 'ended' });
   if (session.childrenOpen > 0) await endChildren(tx, context, session, task);
-  if (isOrchestrator(session)) await passOnAll(tx, context, session.id);
   if (task.state === 'cancelled') await cancelPlans(tx, context, session, { by: 'reveille', why: task.why });
+  // What was closed with the plans is for nobody.
+  if (isOrchestrator(session)) await passOnAll(tx, context, session.id);
 }
 
 /** The review is over, whoever decided: an agent that is still at it has nothing more to say. */

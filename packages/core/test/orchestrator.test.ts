@@ -332,6 +332,24 @@ describe('its plan', () => {
     await quiet();
     expect(await world.states(task, 'b', 'c')).toEqual(['cancelled', 'cancelled', 'cancelled']);
   });
+
+  test('[ORC1.14] and nobody else is asked what they asked it', async () => {
+    await using world = await start({ agents: AGENTS });
+    const chat = await world.chat();
+    const task = await chat.spawns('ship it', { agentType: 'orchestrator', plans: 'start' });
+    await world.worker(task).orch.savePlan(planOf({ a: [] }), { start: true });
+    await quiet();
+    await world.worker(task).ends('it runs');
+    const request = await world.worker('a').asks('which colour?');
+    await world.worker('a').ends();
+    await world.worker(task).ends('let me think');
+    world.crash();
+    await world.restart();
+    await world.person.cancelTask(task);
+    expect(await world.states(task, 'a')).toEqual(['cancelled', 'cancelled']);
+    expect((await world.store.get('request', request))?.doc.state).toBe('closed');
+    expect(await chat.mail('question')).toEqual([]);
+  });
 });
 
 describe('nothing is lost', () => {
