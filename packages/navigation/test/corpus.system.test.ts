@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Coverage } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { aliases, scripts } from './corpus/aliases.ts';
-import { monorepo, otherNames, references } from './corpus/monorepo.ts';
+import { monorepo, otherNames, references, uninstalled } from './corpus/monorepo.ts';
 import { python, unserved } from './corpus/others.ts';
 import { bash, cpp, go, php } from './corpus/served.ts';
 import type { Question, Repository } from './corpus/question.ts';
@@ -16,6 +16,7 @@ const ALL: readonly Repository[] = [
   monorepo,
   otherNames,
   references,
+  uninstalled,
   aliases,
   scripts,
   python,
@@ -27,7 +28,15 @@ const ALL: readonly Repository[] = [
 ];
 
 /** Their server is shown one file of each project, and may forget it. */
-const FEW_OPEN: readonly Repository[] = [single, monorepo, otherNames, references, aliases, scripts];
+const FEW_OPEN: readonly Repository[] = [
+  single,
+  monorepo,
+  otherNames,
+  references,
+  uninstalled,
+  aliases,
+  scripts,
+];
 
 /** Only what is named: a server that happens to be on the machine would answer otherwise. */
 const manifest = createRequire(import.meta.url).resolve('basedpyright/package.json');

@@ -4,7 +4,7 @@ import { isAllDefined } from '../src/text/all-defined.ts';
 import { Syntax } from '../src/syntax/syntax.ts';
 import { spotsOf } from '../src/text/spots.ts';
 import { heldText } from '../src/text/contents.ts';
-import { explainHits } from '../src/text/explain.ts';
+import { explainHits, isBound } from '../src/text/explain.ts';
 
 const explained = (text: string, name = 'x') => explainHits('a.ts', heldText(text), spotsOf(text, name));
 
@@ -108,6 +108,68 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
     null,
     null,
   ]);
+});
+
+test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () => {
+  const says = (text: string): boolean => isBound(text, text.indexOf('Head'), 'Head');
+  for (const use of [
+    'x = new Head()',
+    'class A implements Head {',
+    'class A extends B<Head> {',
+    'private a: Head;',
+    'f(a: Head): void',
+    'f(a: Head, b?: number) {',
+    'f(a: A, b: Head = 1) {',
+    'f(): Head {',
+    'a: Head[] = [];',
+    'a: Head<B> = b;',
+    'let a: A | Head;',
+    'a: Promise<Head>;',
+    'b = new Emitter<Head>();',
+    '@inject(Head) a',
+    'bind(A).to(Head)',
+    'x.get(Head, y)',
+    '(a as Head).b',
+    'const a = Head;',
+    'return Head;',
+    'keyof Head',
+    'bind(Head).toSelf()',
+    'if (isBound(Head)) {',
+    'const a: Head = b;',
+    'private readonly a?: Head = b;',
+  ])
+    expect(says(use), use).toBe(true);
+  for (const binding of [
+    'const Head = 1;',
+    'const { a: Head } = b;',
+    'const { a: Head, b } = c;',
+    'const { a: Head = 1 } = c;',
+    'const [Head] = b;',
+    'f(({ a: Head, b }) => 1)',
+    'f({ a: Head }) {',
+    'f(Head) {',
+    'f(Head: A) {',
+    'x.then(Head => 1)',
+    'x.then((Head) => 1)',
+    'a = Head => 1',
+    'return Head => 1',
+    'b ? c(d) : Head => 1',
+    '({ a: Head => 1 })',
+    'import { a as Head } from "b"',
+    'class A<Head> {',
+    'f<Head>(a) {',
+    'const a = <Head>(b) => 1',
+    '({ a: function<Head>() {} })',
+    '({ a: class<Head> {} })',
+    '({ a: async<Head>(b) => 1 })',
+    'for (const Head of a)',
+    'catch (Head) {',
+    'f(a: (Head) => void)',
+    'abstract f(Head): A;',
+    'enum Head {',
+    'namespace a.Head {',
+  ])
+    expect(says(binding), binding).toBe(false);
 });
 
 test('[NAV2.9] a definition is guessed without parsing only if nothing else in the file may be one', () => {

@@ -1,3 +1,4 @@
+import { isBuiltin } from 'node:module';
 import type { CodeLine, Uncovered } from '@reveille/protocol';
 import { extensionOf, isMade, languageOf, type Language } from '../languages.ts';
 import type { ServerSession } from '../lsp/session.ts';
@@ -8,6 +9,7 @@ import type { TextHit } from '../text/known-tree.ts';
 import { inBatches, inside, keyOf, type Inquiry } from './inquiry.ts';
 import { openFile } from './projects.ts';
 import { parsedRoles, plainLine } from './roles.ts';
+import { unfollowed } from './unfollowed.ts';
 
 /** Hits that are asked about one by one; what is beyond is said to be unchecked. */
 const MOST_CHECKS = 2_000;
@@ -128,7 +130,7 @@ export async function crossCheck(
   return {
     uses: found.uses.map(plainLine),
     uncovered,
-    open: uncovered.some(({ reason }) => reason === UNKNOWN || reason === UNCHECKED),
+    open: uncovered.some(({ reason }) => reason === UNKNOWN || reason === UNCHECKED || isUnfollowed(reason)),
   };
 }
 
@@ -168,7 +170,14 @@ async function resolved(
     // What is defined by a use of the symbol passes it on: `module.exports = { name }`.
     if (found.some((key) => covered.has(key))) uses.push(...group.map(({ hit }) => hit));
     else if (found.length === 0) unknown.push(...group);
-    else for (const { hit } of group) reasons.set(hit, reasonOf(found[0] ?? '', hits));
+    else {
+      const reason = await reasonFrom(
+        inquiry,
+        { target: found[0] ?? '', from: group[0]?.hit.path ?? '' },
+        hits,
+      );
+      for (const { hit } of group) reasons.set(hit, reason);
+    }
   }
   const parsed = await parsedRoles(inquiry, unknown, MOST_PARSED);
   for (const { hit } of unknown) reasons.set(hit, reasonFor(parsed.told.get(hit), hit, language));
@@ -189,6 +198,22 @@ async function targetsOf(inquiry: Inquiry, session: ServerSession, hit: TextHit)
     .map(({ file }) => `outside ${file.split('/').slice(-2).join('/')}`);
   return [...within, ...outside];
 }
+
+/** What a server cannot follow leads to its import: then nobody knows what it is. */
+async function reasonFrom(
+  inquiry: Inquiry,
+  { target, from }: { readonly target: string; readonly from: string },
+  hits: ReadonlyMap<string, TextHit>,
+): Promise<string> {
+  const at = hits.get(target);
+  const module = at?.path === from ? await unfollowed(inquiry, at) : null;
+  if (module === null) return reasonOf(target, hits);
+  // What comes with Node is nobody's of this tree, whether its types are installed or not.
+  return isBuiltin(module) ? `imported from ${module}` : `${UNFOLLOWED}${module}`;
+}
+
+const UNFOLLOWED = 'imported from what the server could not follow, or does not have: ';
+const isUnfollowed = (reason: string): boolean => reason.startsWith(UNFOLLOWED);
 
 function reasonOf(target: string, hits: ReadonlyMap<string, TextHit>): string {
   // A path leads to the beginning of its file, unless the name stands there.

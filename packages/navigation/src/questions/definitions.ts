@@ -10,6 +10,7 @@ import { hitsOf, inBatches, inside, isInside, keyOf, splitSymbol, type Inquiry }
 import { MOST_DECLARING, MOST_PARSED, byDeclaration, likeliest, parsedDefinitions } from './parsed.ts';
 import { AT_ONCE, MOST_SHOWN, followed, resolve, shown, unique } from './places.ts';
 import { openFile, openProjects, projectFilesIn, untilStable } from './projects.ts';
+import { unfollowed } from './unfollowed.ts';
 
 export interface DefinitionsAsk {
   readonly symbol: string;
@@ -100,12 +101,9 @@ async function fromFile(
   if (first && !(await inquiry.placeText(first)).declared?.shown) session.defined(ask.symbol, first);
   // What leads to the import itself leads nowhere.
   const here = inside(found).filter(({ path }) => path === ask.from);
-  const lines = await Promise.all(here.map(({ path, line }) => inquiry.lineAt(path, line)));
-  const broken = lines.filter((line) =>
-    /^\s*(?:import|from)\b|^\s*export\b.*\bfrom\b|\brequire\(/.test(line),
-  );
+  const broken = (await Promise.all(here.map((place) => unfollowed(inquiry, place)))).some(Boolean);
   const answer = { definitions: await shown(inquiry, session, { places: found, name }), uncovered: [] };
-  if (broken.length > 0)
+  if (broken)
     return {
       ...answer,
       found: 'semantic',

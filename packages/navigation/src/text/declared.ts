@@ -19,9 +19,12 @@ export interface PlaceText {
 }
 
 const DECLARES =
-  /^(export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+|async[ \t]+)*(class|function|interface|enum|const|let|var)[ \t]+([\p{L}\p{N}_$]+)/u;
-/** A variable is given nothing, or what is no function for certain: then it is a variable and nothing else. */
-const VALUE = /^[ \t]*(?:;|=[ \t]*(?:\(\(|\(function\b|new\b|["'`[{\d]))/;
+  /^(export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+|async[ \t]+)*(class|function|interface|enum|type|namespace|const|let|var)[ \t]+([\p{L}\p{N}_$]+)/u;
+/** A variable is given nothing, or what is no function for certain, as what a call returns: then it is a variable and nothing else. */
+const CALLED = '(?!async\\b|function\\b)[A-Za-z_$][\\w$.]*(?:<[\\w$., |[\\]]*>)?(?:\\(|;)';
+const VALUE = new RegExp(
+  `^[ \\t]*(?:;|(?::[\\w$. |<>,[\\]]*)?=[ \\t]*(?:\\(\\(|\\(function\\b|new\\b|["'\`[{\\d]|${CALLED}))`,
+);
 const VARIABLE = new Set(['const', 'let', 'var']);
 
 /**
@@ -40,6 +43,8 @@ export function placeText(
   const match = languageOf(path)?.name === 'typescript' ? DECLARES.exec(row) : null;
   const [whole = '', exporting, word = '', name = ''] = match ?? [];
   if (!match || column !== whole.length - name.length + 1) return { text: row, declared: null };
+  // `namespace a.b` has two names.
+  if (word === 'namespace' && row[whole.length] === '.') return { text: row, declared: null };
   const isVariable = VARIABLE.has(word);
   if (isVariable && !VALUE.test(row.slice(whole.length))) return { text: row, declared: null };
   // What is exported is at the top, or in a namespace that begins before it.

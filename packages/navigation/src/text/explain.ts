@@ -122,18 +122,54 @@ function ownAt(held: Held, at: number): 'own' | null {
 }
 
 /**
- * It is used here and not bound anew: before a dot, called, or behind a word that only a value or a type follows. So is a member
- * of that name (`other.Head`), unless it is a namespace, which has its name within.
+ * It is used here and not bound anew: before a dot, called, or behind a word or sign that only a value or a type follows. So is a
+ * member of that name (`other.Head`), unless it is a namespace, which has its name within.
  */
 export function isBound(text: string, at: number, head: string): boolean {
   const next = text[at + head.length];
   if (next === '.' && text[at + head.length + 1] !== '.') return true;
-  const before = text.slice(Math.max(0, at - 40), at);
+  const before = text.slice(Math.max(0, at - 60), at);
   if (/(?:^|[^.])\.$/.test(before))
     return !/\b(?:namespace|module)\s[\w$.\s]*$/.test(text.slice(Math.max(0, at - 400), at));
-  if (/\b(?:new|instanceof|extends|typeof)\s+$/.test(before)) return true;
-  return next === '(' && !/(?:\bfunction|\*)\s*$/.test(before);
+  if (/\b(?:new|instanceof|extends|implements|typeof|keyof|satisfies)\s+$/.test(before)) return true;
+  if (next === '(' && !/(?:\bfunction|\*)\s*$/.test(before)) return true;
+  const after = text.slice(at + head.length, at + head.length + 20).trimStart();
+  // The parameter of an arrow function.
+  if (after.startsWith('=>')) return false;
+  // An argument: what follows parameters is a body, a type or an arrow.
+  if (/^\)\s*[.)\]]/.test(after)) return true;
+  // A type, or what is chosen or assigned: a pattern that binds it would go on or end there, as `{ key: Head }` does.
+  if (/[:|&?]\s*$/.test(before))
+    return /^[;)[\]<|&{>]/.test(after) || ANNOTATED.test(before) || isParameter(text, at);
+  if (/\bas\s+$/.test(before)) return /^[;)[\]<|&]/.test(after);
+  if (/(?:[^=]=|\breturn)\s*$/.test(before)) return true;
+  // `Of<Head>` where a type stands, `@of(Head)`, `.of(Head`: what has parameters of its own is none of these.
+  return TYPE_ARGUMENT.test(before) || /(?:@[\w$.]+|\.[\w$]+)\($/.test(before);
 }
+
+/** No pattern: only a name has such a word before it and a type behind it. */
+const ANNOTATED =
+  /\b(?:const|let|var|readonly|private|protected|public|static|declare|override)\s+[\w$]+[?!]?\s*:\s*$/;
+const TYPE_ARGUMENT =
+  /(?:[:|&]\s*|\b(?:new|extends|implements|as)\s+)(?!(?:function|async|class)\b)[A-Za-z_$][\w$.]*<$/;
+
+/** What is annotated stands in parentheses, so far as that is plain to see: in braces it may be a pattern. */
+function isParameter(text: string, at: number): boolean {
+  let depth = 0;
+  for (let near = at - 1; near >= 0 && at - near < FAR; near--) {
+    const sign = text[near] ?? '';
+    if (UNCLEAR.has(sign)) return false;
+    if (sign === ')' || sign === ']' || sign === '}') depth += 1;
+    else if (sign !== '(' && sign !== '[' && sign !== '{') continue;
+    else if (depth > 0) depth -= 1;
+    else return sign === '(';
+  }
+  return false;
+}
+
+const FAR = 400;
+/** In strings, patterns and comments brackets mean nothing. */
+const UNCLEAR = new Set(`'"\`/;`);
 
 const LONGEST_IMPORT = 20_000;
 const LONGEST_NAME = 400;

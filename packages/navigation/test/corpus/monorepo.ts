@@ -205,3 +205,69 @@ export const references: Repository = {
     { ask: 'imports', module: 'app/test/main.test.ts', is: ['app/main.ts', 'core/log.ts'] },
   ],
 };
+
+/** Packages that use each other by their names, and nothing is installed: so it is in every new worktree. */
+export const uninstalled: Repository = {
+  name: 'packages that are not installed',
+  files: {
+    'package.json': '{ "private": true, "workspaces": ["packages/*"] }',
+    'packages/core/package.json': '{ "name": "@acme/core", "main": "lib/index.js" }',
+    'packages/core/tsconfig.json': '{ "compilerOptions": { "strict": true }, "include": ["src"] }',
+    'packages/core/src/index.ts': lines(
+      'export class Signal {}',
+      'export const join = (a: string) => a;',
+      'export const only = 1;',
+    ),
+    'packages/core/src/own.ts': lines(
+      "import { Signal, only } from './index';",
+      'export const own = [new Signal(), only];',
+    ),
+    'packages/app/package.json': '{ "name": "@acme/app" }',
+    'packages/app/tsconfig.json': '{ "compilerOptions": { "strict": true }, "include": ["src"] }',
+    'packages/app/src/main.ts': lines(
+      'import {',
+      '  Signal,',
+      "} from '@acme/core';",
+      "import { join } from 'node:path';",
+      "export const main = [new Signal(), join('a')];",
+    ),
+    'packages/app/src/pass.ts': lines("export { Signal } from '@acme/core';"),
+  },
+  questions: [
+    {
+      ask: 'usages',
+      symbol: 'Signal',
+      file: 'packages/core/src/index.ts',
+      is: ['packages/core/src/own.ts:1', 'packages/core/src/own.ts:2'],
+      partly: true,
+      uncovered: 'could not follow, or does not have: @acme/core',
+    },
+    {
+      ask: 'usages',
+      symbol: 'only',
+      file: 'packages/core/src/index.ts',
+      is: ['packages/core/src/own.ts:1', 'packages/core/src/own.ts:2'],
+    },
+    // What comes with Node is another one for certain, though its types are not there.
+    {
+      ask: 'usages',
+      symbol: 'join',
+      file: 'packages/core/src/index.ts',
+      is: [],
+      uncovered: 'imported from node:path',
+    },
+    {
+      ask: 'define',
+      symbol: 'Signal',
+      from: 'packages/app/src/main.ts',
+      is: ['packages/app/src/main.ts:2'],
+      partly: true,
+    },
+    {
+      ask: 'define',
+      symbol: 'Signal',
+      from: 'packages/core/src/own.ts',
+      is: ['packages/core/src/index.ts:1'],
+    },
+  ],
+};
