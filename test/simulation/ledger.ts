@@ -34,7 +34,7 @@ export class Ledger {
   readonly mail = new Map<string, Set<string>>();
   /** Per session: the tasks it owns now. */
   readonly owned = new Map<string, Set<string>>();
-  /** Nodes that a task was given after it was made: what it had used before is not in them. */
+  /** Nodes that a task, or a budget, was put below after it was made: what it had used before may not be in them. */
   readonly lateBudgets = new Set<string>();
   readonly planTasks = new Map<string, Set<string>>();
   /** Per session: the open requests that are with it. */
@@ -63,6 +63,11 @@ export class Ledger {
       if (before && before.owner !== after.owner) this.owned.get(before.owner)?.delete(after.id);
       if (before?.owner !== after.owner) within(this.owned, after.owner).add(after.id);
       if (!before && after.plan) within(this.planTasks, after.plan).add(after.id);
+    }
+    if (is(delta, 'budget')) {
+      const { before, after } = delta;
+      if (before && after.parent !== null && before.parent !== after.parent)
+        this.lateBudgets.add(after.parent);
     }
     if (is(delta, 'request')) {
       const { before, after } = delta;

@@ -21,13 +21,11 @@ export const MORE_DEEDS: Readonly<Record<string, MoreDeed>> = {
   stopTree: { habit: 'stop_part', weight: 1, act: stopTree },
 };
 
-/** More of it, or less; also less than has been used already, or for a task that had none. */
+/** More of it, or less; also less than has been used already, or for a plan or task that had none. */
 async function raiseBudget(world: World, person: Orchestrator): Promise<void> {
   const { chance, auditor } = world;
   const { rows } = auditor.ledger;
-  const node = chance.hit(0.4)
-    ? chance.pick([...rows.plan.values()].filter((plan) => rows.budget.has(plan.id)))
-    : chance.pick([...rows.task.values()]);
+  const node = chance.hit(0.4) ? chance.pick([...rows.plan.values()]) : chance.pick([...rows.task.values()]);
   if (!node) return;
   const limits = {
     tokens: chance.int(5, 400),

@@ -17,7 +17,7 @@ export function makeAction({ chance }: World): Action {
 
 /** Does something, or asks whether it may; what was not answered in time it tries again later, to the letter. */
 async function wish(agent: Process): Promise<void> {
-  for (let i = agent.world.chance.int(1, 3); i > 0; i--) await wishOnce(agent);
+  for (let i = agent.world.chance.int(1, 5); i > 0; i--) await wishOnce(agent);
 }
 
 async function wishOnce(agent: Process): Promise<void> {
