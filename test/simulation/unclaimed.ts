@@ -21,6 +21,10 @@ const FAULTS_THAT_LOSE: ReadonlySet<Fault> = new Set([
   'conflict',
   'slow_commit',
   'lost_offer',
+  // These last a while, which may be shorter than it takes to the next look.
+  'disk_full',
+  'store_gone',
+  'store_hangs',
 ]);
 
 /**
