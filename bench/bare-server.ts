@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { findServer } from '@reveille/navigation';
+import type { Project } from './navigation-projects.ts';
 
 interface Position {
   readonly line: number;
@@ -13,14 +14,15 @@ interface Position {
 export class BareServer {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #root: string;
+  readonly #languageId: string;
   readonly #waiting = new Map<number, (result: unknown) => void>();
   #input = Buffer.alloc(0);
   #last = 0;
 
-  static async start(root: string): Promise<BareServer> {
+  static async start({ root, languageId }: Pick<Project, 'root' | 'languageId'>): Promise<BareServer> {
     const spec = await findServer('typescript', { configured: {}, folders: [], path: '' });
     if ('missing' in spec) throw new Error(spec.missing);
-    const server = new BareServer(root, spec.argv);
+    const server = new BareServer({ root, languageId }, spec.argv);
     await server.#ask('initialize', {
       processId: process.pid,
       rootUri: pathToFileURL(root).href,
@@ -30,8 +32,12 @@ export class BareServer {
     return server;
   }
 
-  private constructor(root: string, [program = '', ...args]: readonly string[]) {
+  private constructor(
+    { root, languageId }: Pick<Project, 'root' | 'languageId'>,
+    [program = '', ...args]: readonly string[],
+  ) {
     this.#root = root;
+    this.#languageId = languageId;
     this.#child = spawn(program, args, { cwd: root });
     this.#child.stderr.resume();
     this.#child.stdout.on('data', (chunk: Buffer) => {
@@ -43,7 +49,7 @@ export class BareServer {
 
   open(file: string): void {
     const text = readFileSync(join(this.#root, file), 'utf8');
-    const textDocument = { uri: this.#uri(file), languageId: 'javascript', version: 1, text };
+    const textDocument = { uri: this.#uri(file), languageId: this.#languageId, version: 1, text };
     this.#send({ method: 'textDocument/didOpen', params: { textDocument } });
   }
 
@@ -52,7 +58,7 @@ export class BareServer {
    * reads the file and looks for a line that begins with the definition. No line of the answer is read.
    */
   async references(name: string, file: string): Promise<number> {
-    const defines = new RegExp(`^export (?:class|function|const|let|var) (?=${name}\\b)`, 'm');
+    const defines = new RegExp(`^export (?:abstract )?(?:class|function|const|let|var) (?=${name}\\b)`, 'm');
     const here = this.#at(this.#uri(file), this.#find(file, defines));
     const [found] = await Promise.all([
       this.#ask('textDocument/references', { ...here, context: { includeDeclaration: true } }),
@@ -61,9 +67,12 @@ export class BareServer {
     return Array.isArray(found) ? found.length : 0;
   }
 
-  /** Where a name that a file uses is defined, and what the server shows of it there: its signature and documentation. */
+  /** Where a name that a file imports is defined, and what the server shows of it there: its signature and documentation. */
   async definition(name: string, file: string): Promise<void> {
-    const use = this.#at(this.#uri(file), this.#find(file, new RegExp(`\\b(?=${name}\\b)`)));
+    const use = this.#at(
+      this.#uri(file),
+      this.#find(file, new RegExp(`^import \\{ (?:[\\w$]+, )*(?=${name}\\b)`, 'm')),
+    );
     const found = await this.#ask('textDocument/definition', use);
     const [target] = (Array.isArray(found) ? found : [found]) as {
       readonly uri: string;

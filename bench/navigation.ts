@@ -2,7 +2,7 @@
 // has the same question, a name and a file: read the file, look for the place, ask for references and definition (or for the
 // definition, and what is shown there), and take the answer in. It reads no line of an answer, looks for no text hits that the
 // server did not list, and does not notice when a file changes; all of that is in our time.
-//   npm run bench:navigation [-- --worktrees 10 --budget 3072 --rounds 7]; 0 leaves a part out
+//   npm run bench:navigation [-- --project theia,babylon --worktrees 10 --budget 3072 --rounds 7]; 0 leaves a part out
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -12,36 +12,18 @@ import type { ToolNavigation, Usages } from '@reveille/protocol';
 import type { Sandbox } from '@reveille/worktrees';
 import { BareServer } from './bare-server.ts';
 import { workOf } from './server-work.ts';
-import { copyTree, obtain, openBench, placeIn } from './navigation-world.ts';
+import { PROJECT_NAMES, obtain, type Name, type Project } from './navigation-projects.ts';
+import { copyTree, openBench, placeIn } from './navigation-world.ts';
 
 const { values } = parseArgs({
   options: {
     worktrees: { type: 'string', default: '10' },
     budget: { type: 'string', default: '3072' },
     rounds: { type: 'string', default: '7' },
+    project: { type: 'string', default: PROJECT_NAMES.join(',') },
   },
 });
 const PATIENT = { signal: new AbortController().signal, waitMs: 600_000 };
-
-interface Name {
-  readonly symbol: string;
-  readonly file: string;
-}
-
-/** Names from rare to common; several classes have a `Lerp`, and a list of vectors is called `Vector3` too. */
-const RARE: Name = { symbol: 'EncodeArrayBufferToBase64', file: 'Misc/stringTools.js' };
-const NAMES: readonly Name[] = [
-  RARE,
-  { symbol: 'Vector3', file: 'Maths/math.vector.pure.js' },
-  { symbol: 'Observable', file: 'Misc/observable.pure.js' },
-  { symbol: 'TmpVectors', file: 'Maths/math.vector.pure.js' },
-  { symbol: 'Lerp', file: 'Maths/math.scalar.functions.js' },
-  { symbol: 'Logger', file: 'Misc/logger.js' },
-  { symbol: 'Matrix', file: 'Maths/math.vector.pure.js' },
-  { symbol: 'Color3', file: 'Maths/math.color.pure.js' },
-  { symbol: 'RegisterClass', file: 'Misc/typeStore.js' },
-  { symbol: 'Tools', file: 'Misc/tools.pure.js' },
-];
 
 /** How long an answer may take beside that of a bare server; and one from text, in milliseconds. */
 const MOST_TIMES = 1.2;
@@ -49,30 +31,51 @@ const MOST_TEXT_MS = 500;
 const COLD_ROUNDS = 5;
 const goals = { met: 0, all: 0 };
 
-const { root, files } = obtain();
-console.log(`${files.length} files`);
-/** Every hundredth file with a class, and every fifth with an import: what its last name is, is asked from there. */
-const CLASSES = namesIn({ every: 100 }, /^export class (?<name>\w+)/m);
-const IMPORT = /^import \{ (?:[\w$]+, )*(?<name>[\w$]+) \} from "\./m;
-const IMPORTS = namesIn({ every: 5 }, IMPORT);
-/** Others, asked before: code that was just loaded is slow, in whatever process. */
-const FIRST_IMPORTS = namesIn({ every: 20, from: 1 }, IMPORT);
 const sandbox = await openBench();
 try {
-  if (Number(values.rounds) > 0) {
-    await coldAndWarm(sandbox);
-    await textWhileCold(sandbox);
+  for (const name of values.project.split(',')) {
+    const asked = whatIsAsked(obtain(name));
+    console.log(`\n${name}: ${asked.project.files.length} files, ${asked.project.languageId}`);
+    if (Number(values.rounds) > 0) {
+      await coldAndWarm(sandbox, asked);
+      await textWhileCold(sandbox, asked);
+    }
+    if (Number(values.worktrees) > 0) await manyWorktrees(sandbox, asked);
   }
-  if (Number(values.worktrees) > 0) await manyWorktrees(sandbox);
   console.log(
-    `${goals.met} of ${goals.all} goals met (≤ ${MOST_TIMES} × bare; text in < ${MOST_TEXT_MS} ms; all worktrees answered within the budget)`,
+    `\n${goals.met} of ${goals.all} goals met (≤ ${MOST_TIMES} × bare; text in < ${MOST_TEXT_MS} ms; all worktrees answered within the budget)`,
   );
 } finally {
   await sandbox.close();
 }
 
+/** The questions about one project. */
+interface Asked {
+  readonly project: Project;
+  /** The one that is asked while everything is cold. */
+  readonly rare: Name;
+  /** Whose uses are asked for: names from rare to common, and every hundredth file with a class. */
+  readonly used: readonly Name[];
+  /** Every fifth file with an import: what its last name is, is asked from there. */
+  readonly imports: readonly Name[];
+  /** Others, asked before: code that was just loaded is slow, in whatever process. */
+  readonly before: readonly Name[];
+}
+
+function whatIsAsked(project: Project): Asked {
+  const IMPORT = /^import \{ (?:[\w$]+, )*(?<name>[\w$]+) \} from ["']\./m;
+  const classes = namesIn(project, { every: 100 }, /^export class (?<name>\w+)/m);
+  const imports = namesIn(project, { every: 5 }, IMPORT);
+  const before = namesIn(project, { every: 20, from: 1 }, IMPORT);
+  return { project, rare: project.names[0], used: [...project.names, ...classes], imports, before };
+}
+
 /** The first name that a pattern finds in every so-manieth file. */
-function namesIn({ every, from = 0 }: { every: number; from?: number }, pattern: RegExp): Name[] {
+function namesIn(
+  { root, files }: Project,
+  { every, from = 0 }: { every: number; from?: number },
+  pattern: RegExp,
+): Name[] {
   return files
     .filter((_, i) => i % every === from)
     .flatMap((file) => {
@@ -112,11 +115,11 @@ interface Round {
 }
 
 /** Both are asked in turn, each first in every other round, so that whatever else the machine does meets both. Medians count. */
-async function coldAndWarm(held: Sandbox): Promise<void> {
+async function coldAndWarm(held: Sandbox, asked: Asked): Promise<void> {
   const rounds: Round[] = [];
   let answers: readonly Usages[] = [];
   for (let i = 0; i < Number(values.rounds); i++) {
-    const done = await pairedRound(held, i % 2 === 0);
+    const done = await pairedRound(held, asked, i % 2 === 0);
     answers = done.answers;
     rounds.push(done.round);
   }
@@ -139,7 +142,7 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
     const sum = (which: 'ours' | 'bare'): number => each.reduce((all, pair) => all + pair[which], 0);
     return { ours: sum('ours'), bare: sum('bare') };
   };
-  for (const [i, { symbol }] of NAMES.entries()) {
+  for (const [i, { symbol }] of asked.project.names.entries()) {
     console.log(
       `  ${told(
         `uses of ${symbol}`,
@@ -152,8 +155,8 @@ async function coldAndWarm(held: Sandbox): Promise<void> {
     'cold, first semantic answer',
     median(({ cold }) => cold),
   );
-  const names = `uses of ${NAMES.length + CLASSES.length} names`;
-  const imports = `definitions of ${IMPORTS.length} imports`;
+  const names = `uses of ${asked.used.length} names`;
+  const imports = `definitions of ${asked.imports.length} imports`;
   showWarm('warm answers, each new', {
     [names]: total(({ uses }) => uses),
     [imports]: total(({ definitions }) => definitions),
@@ -174,17 +177,19 @@ function showWarm(what: string, parts: Readonly<Record<string, Pair>>): void {
 
 async function pairedRound(
   held: Sandbox,
+  asked: Asked,
   oursFirst: boolean,
 ): Promise<{ readonly round: Round; readonly answers: readonly Usages[] }> {
   await using navigation = new Navigation();
-  using place = placeIn(held, root);
+  const { project, rare } = asked;
+  using place = placeIn(held, project);
   const ask = navigation.in(place);
-  const askOurs = () => timed(() => ask.usages(RARE, PATIENT));
+  const askOurs = () => timed(() => ask.usages(rare, PATIENT));
   const askBare = () =>
     timed(async () => {
-      const server = await BareServer.start(root);
-      server.open(RARE.file);
-      await server.references(RARE.symbol, RARE.file);
+      const server = await BareServer.start(project);
+      server.open(rare.file);
+      await server.references(rare.symbol, rare.file);
       return server;
     });
   // What the last round left behind, and what is read in the background after the first answer, must not hold the other up.
@@ -196,7 +201,7 @@ async function pairedRound(
   const started = first ?? (await askBare());
   await quiet();
   const [pid = 0] = navigation.figures.pids;
-  const warm = await warmRound({ ask, pid, bare: started.value, oursFirst });
+  const warm = await warmRound({ ask, pid, bare: started.value, oursFirst, asked });
   await started.value.stop();
   return { round: { cold: { ours: ours.ms, bare: started.ms }, ...warm.round }, answers: warm.answers };
 }
@@ -207,9 +212,10 @@ interface Both {
   readonly pid: number;
   readonly bare: BareServer;
   readonly oursFirst: boolean;
+  readonly asked: Asked;
 }
 
-async function warmRound({ ask, pid, bare, oursFirst }: Both) {
+async function warmRound({ ask, pid, bare, oursFirst, asked }: Both) {
   const pair = async <T>(own: () => Promise<T>, others: () => Promise<unknown>) => {
     const before = oursFirst ? null : await worked(bare.pid, others);
     const mine = await worked(pid, own);
@@ -229,12 +235,12 @@ async function warmRound({ ask, pid, bare, oursFirst }: Both) {
       () => ask.definitions({ symbol, from: file }, PATIENT),
       () => bare.definition(symbol, file),
     );
-  await inTurn(FIRST_IMPORTS, definitionOf);
+  await inTurn(asked.before, definitionOf);
   // All that is new first, and then the names again: a server that was asked twice before the next name would know more than the other.
-  const uses = await inTurn([...NAMES, ...CLASSES], usesOf);
-  const definitions = await inTurn(IMPORTS, definitionOf);
-  const usesAgain = await inTurn([...NAMES, ...CLASSES], usesOf);
-  const definitionsAgain = await inTurn(IMPORTS, definitionOf);
+  const uses = await inTurn(asked.used, usesOf);
+  const definitions = await inTurn(asked.imports, definitionOf);
+  const usesAgain = await inTurn(asked.used, usesOf);
+  const definitionsAgain = await inTurn(asked.imports, definitionOf);
   const pairs = (all: readonly { readonly pair: Pair }[]): Pair[] => all.map((each) => each.pair);
   return {
     round: {
@@ -304,18 +310,19 @@ function precision(answer: Usages | undefined): void {
   );
 }
 
-async function textWhileCold(held: Sandbox): Promise<void> {
+async function textWhileCold(held: Sandbox, { project }: Asked): Promise<void> {
   const rounds: { readonly ms: number; readonly value: Usages }[][] = [];
   for (let i = 0; i < COLD_ROUNDS; i++) {
     await using navigation = new Navigation();
-    using place = placeIn(held, root);
+    using place = placeIn(held, project);
     const ask = navigation.in(place);
     await quiet();
     const answers = [];
-    for (const asked of NAMES) answers.push(await timed(() => ask.usages(asked, { ...PATIENT, waitMs: 0 })));
+    for (const name of project.names)
+      answers.push(await timed(() => ask.usages(name, { ...PATIENT, waitMs: 0 })));
     rounds.push(answers);
   }
-  for (const [i, { symbol }] of NAMES.entries()) {
+  for (const [i, { symbol }] of project.names.entries()) {
     const answers = rounds.flatMap((round) => round.slice(i, i + 1));
     const ms = middleOf(answers.map((answer) => answer.ms));
     const places = middleOf(answers.map(({ value }) => value.usages.length));
@@ -326,16 +333,16 @@ async function textWhileCold(held: Sandbox): Promise<void> {
   }
 }
 
-async function manyWorktrees(held: Sandbox): Promise<void> {
+async function manyWorktrees(held: Sandbox, { project, rare }: Asked): Promise<void> {
   const count = Number(values.worktrees);
   const budget = Number(values.budget);
-  const roots = Array.from({ length: count }, (_, i) => copyTree(root, `copy-${i}`));
+  const roots = Array.from({ length: count }, (_, i) => copyTree(project.root, `copy-${i}`));
   await using navigation = new Navigation({ settings: { budgetBytes: budget * 2 ** 20 } });
   const { ms, value } = await timed(() =>
     Promise.all(
       roots.map(async (each) => {
-        using place = placeIn(held, each);
-        return await navigation.in(place).usages(RARE, PATIENT);
+        using place = placeIn(held, { root: each, repository: project.repository });
+        return await navigation.in(place).usages(rare, PATIENT);
       }),
     ),
   );

@@ -1,10 +1,14 @@
 /** Answers to questions that may come again, each with the version of the tree it was made from. */
 export class Answers<T> {
   readonly #most: number;
+  readonly #weightOf: (answer: T) => number;
   readonly #known = new Map<string, { readonly version: number; readonly answer: T }>();
+  #weight = 0;
 
-  constructor(most: number) {
+  /** Those that were kept first go when there are more, by their number or by what they weigh. */
+  constructor(most: number, weightOf: (answer: T) => number = () => 1) {
     this.#most = most;
+    this.#weightOf = weightOf;
   }
 
   has(key: string): boolean {
@@ -18,9 +22,18 @@ export class Answers<T> {
   }
 
   keep(key: string, version: number, answer: T): T {
-    this.#known.delete(key);
+    this.#drop(key);
     this.#known.set(key, { version, answer });
-    for (const oldest of this.#known.keys()) if (this.#known.size > this.#most) this.#known.delete(oldest);
+    this.#weight += this.#weightOf(answer);
+    // The last one stays, however large it is.
+    for (const oldest of this.#known.keys())
+      if (this.#weight > this.#most && oldest !== key) this.#drop(oldest);
     return answer;
+  }
+
+  #drop(key: string): void {
+    const known = this.#known.get(key);
+    if (known) this.#weight -= this.#weightOf(known.answer);
+    this.#known.delete(key);
   }
 }

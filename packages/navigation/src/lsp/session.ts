@@ -34,8 +34,8 @@ export interface Spot {
 
 /** More than one question opens; those that were opened first are closed. */
 const MOST_OPEN = 600;
-/** A list of uses can be long, and is asked for again for its next page; a definition is short. */
-const MOST_USAGES = 20;
+/** Lines of all lists of uses together, which are asked for again for their next pages: some ten megabytes. */
+const MOST_USES = 30_000;
 const MOST_DEFINITIONS = 1_000;
 const MOST_DEFINED = 1_000;
 const MOST_REREAD = 50;
@@ -59,7 +59,7 @@ export class ServerSession {
   /** Where symbols were defined when they were last asked about. */
   readonly #defined = new Map<string, Spot>();
   /** What was answered last, with all that others than the server know. */
-  readonly usages = new Answers<Usages>(MOST_USAGES);
+  readonly usages = new Answers<Usages>(MOST_USES, ({ usages }) => usages.length + 1);
   readonly definitions = new Answers<Definitions>(MOST_DEFINITIONS);
 
   constructor(connection: Connection, options: { readonly language: Language; readonly root: string }) {

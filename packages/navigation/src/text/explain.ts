@@ -57,13 +57,11 @@ function groupOf(
   const head = headBefore(text, offset);
   const declared = text[offset - 1] === '.' ? null : members?.declaredAt(path, held, offset);
   if (declared) return { group: null, target: declared };
-  if (head === null || head === 'this' || head === 'super') return ALONE;
-  const meaning = heads.known.get(head) ?? meaningOf(held, head, heads);
-  heads.known.set(head, meaning);
+  if (head === 'this' || head === 'super') return ALONE;
+  if (head === null) return text[offset - 1] === '.' ? ALONE : importedGroup(path, held, offset, heads);
+  const meaning = known(held, head, heads);
   if (meaning === 'unclear') return ALONE;
-  // A type and a value of one name are two things.
-  const before = text.slice(Math.max(0, offset - 200), offset - head.length - 1).trimEnd();
-  const kind = /\.[cm]?tsx?$/.test(path) && /[:<|&]$/.test(before) ? 'type' : 'value';
+  const kind = kindAt(path, text, offset - head.length - 1);
   if (meaning === 'own') {
     const target = kind === 'value' ? members?.own(path, head) : null;
     return { group: `${kind} ${head} in ${path}`, ...(target ? { target } : {}) };
@@ -73,6 +71,28 @@ function groupOf(
   const isNamed = kind === 'value' && meaning.name !== '*' && meaning.name !== 'default';
   const target = isNamed ? members?.imported(module, meaning.name) : null;
   return { group: `${kind} ${meaning.name} of ${module}`, ...(target ? { target } : {}) };
+}
+
+/** What an import binds, and nothing else does, is the same wherever it stands in the file. */
+function importedGroup(path: string, held: Held, offset: number, heads: Heads): Pick<Explained, 'group'> {
+  const { text } = held;
+  const name = /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + MOST_NAME))?.[0];
+  const meaning = name === undefined ? 'unclear' : known(held, name, heads);
+  return typeof meaning === 'string' ? ALONE : { group: `${kindAt(path, text, offset)} imported in ${path}` };
+}
+
+const MOST_NAME = 200;
+
+function known(held: Held, head: string, heads: Heads): Meaning {
+  const meaning = heads.known.get(head) ?? meaningOf(held, head, heads);
+  heads.known.set(head, meaning);
+  return meaning;
+}
+
+/** A type and a value of one name are two things. */
+function kindAt(path: string, text: string, offset: number): 'type' | 'value' {
+  const before = text.slice(Math.max(0, offset - 200), offset).trimEnd();
+  return /\.[cm]?tsx?$/.test(path) && /[:<|&]$/.test(before) ? 'type' : 'value';
 }
 
 const ALONE = { group: null };
