@@ -57,16 +57,6 @@ export async function decide<T>(
   );
 }
 
-/** What `look` saw, once that is on disk. If something was undone meanwhile, it may have been that: it looks again. */
-export async function onDisk<T>(store: Context['store'], look: () => Promise<T>): Promise<T> {
-  for (;;) {
-    const undone = store.undone();
-    const seen = await look();
-    await store.barrier();
-    if (store.undone() === undone) return seen;
-  }
-}
-
 /** What a look found and no change took into account, because others had ended the run by then: it is told all the same (BND3). */
 export async function tellLate(context: Context, run: RunId, findings: Findings): Promise<void> {
   if (findings.escapes.length + findings.conflicts.length === 0) return;

@@ -5,11 +5,12 @@ import { Berth, sayWhy } from './berth.ts';
 import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
-import { decide, onDisk, standingOf, tellLate } from './decide.ts';
+import { decide, standingOf, tellLate } from './decide.ts';
 import type { DecideHeld, Held, HolderHooks } from './holding.ts';
 import type { Taker } from './mailroom.ts';
 import { spendUsage, tellAlerts } from './observations.ts';
 import type { Executor } from './ports/executor.ts';
+import { onDisk } from './ports/store.ts';
 import {
   begin,
   endTurn,
@@ -170,8 +171,7 @@ export class WorkerRun implements Taker, Stepped {
 
   /** The rows as they are on disk, or null if this run is no longer this host's to advance. */
   async #current(): Promise<{ run: Run; task: Task } | null> {
-    const { store } = this.#context;
-    const held = this.#held;
+    const [{ store }, held] = [this.#context, this.#held];
     const [run, task] = await onDisk(store, () =>
       Promise.all([held ? store.get('run', held.id) : undefined, store.get('task', this.taskId)]),
     );
@@ -281,10 +281,10 @@ export class WorkerRun implements Taker, Stepped {
     const proven = new Set(this.line.proven);
     const has = (id: string): boolean => (end.interrupted ? proven.has(id) : this.line.holds(id));
     const findings = await this.#checkout.look(this.#held);
-    const ended = await this.#decideHeld(async (tx, run, task) => {
-      await endTurn(tx, this.#context, task, run, { ...end, worked, alive, has, findings });
-      return true;
-    });
+    const how = { ...end, worked, alive, has, findings };
+    const ended = await this.#decideHeld((tx, run, task) =>
+      endTurn(tx, this.#context, task, run, how).then(() => true),
+    );
     if (!ended && this.#held) void tellLate(this.#context, this.#held.id, findings);
     this.line.endTurn();
     this.#berth?.rests();

@@ -106,6 +106,22 @@ test('[DMN2.4] an event that is lost with its commit is never given out; its num
   gone.abort();
 });
 
+test('[DMN2.4] the newest number is not one that was undone while it was looked at', async () => {
+  const syncs: ((error: Error) => void)[] = [];
+  const sync = (): Promise<void> => new Promise((_, fail) => syncs.push(fail));
+  const { store } = openMemory({ clock, sync });
+  const lost = store.commit(change(['lost']));
+  const lastEvent = async (): Promise<number> => {
+    const last = await store.lastEvent();
+    syncs.shift()?.(new Error('disk full'));
+    await nextTurn();
+    return last;
+  };
+  const { feed } = feedOn({ ...store, lastEvent });
+  const [last] = await Promise.all([feed.last(), expect(lost).rejects.toThrow('disk full')]);
+  expect(last).toBe(0);
+});
+
 test('[DMN2.2] what comes together goes out together, and is encoded once for all', async () => {
   const { store } = openMemory({ clock });
   let encoded = 0;

@@ -21,6 +21,7 @@ const TEXTS: readonly string[] = [
   'let x = (() => {\n  let x = new A();\n})();\nvar x = { a: 1 };\nconst x = [1];',
   'const x = (a) => a;\nlet x = function () {};\nvar x = async () => 1;\nconst x = f(1), y = 2;\nlet x;\nexport var x;\nlet x, y;',
   "export const x = Symbol('x');\nconst x: A<B[]> | C = f<D>(1);\nexport const x: A = y.z;\nconst x = async(a) => a;\nlet x = y => y;\nconst x: () => A = f();",
+  'export const enum x {\n}\nconst enum x {}',
   'export type x = A;\ntype x<T> = T;\nexport namespace x {\n}\ndeclare namespace x.y {\n}\nexport type { x };',
   '/**\n * Of many words,\n * and lines.\n *\n * @param a\n */\nexport abstract class x extends y.z {\n}\n',
   '/** One. */\n\ninterface x {}\nconst a = 1\nenum x { a }',
@@ -61,6 +62,7 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
     ['variable', null, 'variable', 'variable'],
     [null, null, null, 'variable', 'variable', 'variable', null],
     ['variable', null, 'variable', 'variable', null, null, null],
+    ['enum', 'enum'],
     ['type', 'type', 'namespace', null, null],
     ['class'],
     ['interface', 'enum'],
@@ -78,6 +80,28 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
   expect(placeText('a.py', heldText('class x {}'), { line: 1, column: 7 }).declared).toBeNull();
   expect(placeText('a.ts', heldText('a\r\nb  \r\n'), { line: 2, column: 1 }).text).toBe('b');
   expect(placeText('a.ts', heldText('a'), { line: 3, column: 1 }).text).toBe('');
+});
+
+test('[NAV2.9] in a file with elements, what an import binds is known by it, with all that may bind it anew', () => {
+  const spots = (...rows: string[]) =>
+    plainUses('a.tsx', heldText(rows.join('\n')), 'x')?.spots.map(({ line, column }) => `${line}:${column}`);
+  const element = "const e = <p>It isn't `closed</p>;";
+  expect(heldText(element).regions()).toBeNull();
+  expect(spots("import { x } from './a';", element, 'x.y(); new x(); f(a as x);')).toEqual(['1:10']);
+  expect(spots("import { x } from './a';", element, 'const f = (x) => <x/>;')).toEqual([
+    '1:10',
+    '3:12',
+    '3:19',
+  ]);
+  expect(spots(element, 'x.y();')).toBeUndefined();
+  expect(
+    spots("import { x } from './a';", element, ...Array.from({ length: 30 }, () => '[x]')),
+  ).toBeUndefined();
+  const declared = `${element}\nexport class x {}\nclass x {}`;
+  const kinds = spotsOf(declared, 'x').map(
+    (spot) => placeText('a.tsx', heldText(declared), spot).declared?.kind,
+  );
+  expect(kinds).toEqual(['class', undefined]);
 });
 
 test('[NAV2.9] what is called in JavaScript is used there; in TypeScript a method may be declared that way', () => {

@@ -219,3 +219,16 @@ export interface Store {
   onHint(listener: (sessions: readonly string[]) => void): () => void;
   close(): Promise<void>;
 }
+
+/** What `look` saw, once that is on disk. If something was undone meanwhile, it may have been that: it looks again. */
+export async function onDisk<T>(
+  store: Pick<Store, 'barrier' | 'undone'>,
+  look: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const undone = store.undone();
+    const seen = await look();
+    await store.barrier();
+    if (store.undone() === undone) return seen;
+  }
+}

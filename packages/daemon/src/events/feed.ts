@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Store } from '@reveille/core';
+import { onDisk, type Store } from '@reveille/core';
 import type { ReveilleEvent } from '@reveille/protocol';
 
 export interface FeedOptions {
-  readonly store: Pick<Store, 'events' | 'barrier' | 'lastEvent'>;
+  readonly store: Pick<Store, 'events' | 'barrier' | 'undone' | 'lastEvent'>;
   /** Events that come within this time go out together. */
   readonly batchMs: number;
   readonly encode: (events: readonly ReveilleEvent[]) => Uint8Array;
@@ -50,10 +50,8 @@ export class EventFeed {
   /** The number of the newest event there is. */
   async last(): Promise<number> {
     const { store } = this.#options;
-    // In this order: what was there before the barrier is on disk after it.
-    const last = await store.lastEvent();
-    await store.barrier();
-    this.committed(last);
+    // What was undone in between had a number, which is given again.
+    this.committed(await onDisk(store, () => store.lastEvent()));
     return this.#durable;
   }
 

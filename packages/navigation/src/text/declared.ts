@@ -19,7 +19,7 @@ export interface PlaceText {
 }
 
 const DECLARES =
-  /^(export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+|async[ \t]+)*(class|function|interface|enum|type|namespace|const|let|var)[ \t]+([\p{L}\p{N}_$]+)/u;
+  /^(export[ \t]+)?(?:default[ \t]+|declare[ \t]+|abstract[ \t]+|async[ \t]+|const[ \t]+(?=enum[ \t]))*(class|function|interface|enum|type|namespace|const|let|var)[ \t]+([\p{L}\p{N}_$]+)/u;
 /** A variable is given nothing, or what is no function for certain, as what a call returns: then it is a variable and nothing else. */
 const CALLED = '(?!async\\b|function\\b)[A-Za-z_$][\\w$.]*(?:<[\\w$., |[\\]]*>)?(?:\\(|;)';
 const VALUE = new RegExp(
@@ -47,9 +47,12 @@ export function placeText(
   if (word === 'namespace' && row[whole.length] === '.') return { text: row, declared: null };
   const isVariable = VARIABLE.has(word);
   if (isVariable && !VALUE.test(row.slice(whole.length))) return { text: row, declared: null };
-  // What is exported is at the top, or in a namespace that begins before it.
+  // What is exported is at the top, or in a namespace that begins before it. Where the signs of a file cannot be told apart, as
+  // in one with elements, whoever asks about a place has it from a server, which has read the file.
   const isTop =
-    exporting === undefined || held.firstSpace() < start ? isAtTop(held, start) : isCode(held, start);
+    exporting === undefined || held.firstSpace() < start
+      ? isAtTop(held, start)
+      : held.regions() === null || isCode(held, start);
   if (!isTop) return { text: row, declared: null };
   const kind = isVariable ? 'variable' : word;
   const shown = AS_WRITTEN.has(word) ? shownAt(held, start, row) : null;

@@ -14,8 +14,9 @@ export interface PlainUses {
 
 /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
 export function plainUses(path: string, held: Held, name: string): PlainUses | null {
-  const regions = languageOf(path)?.name === 'typescript' ? held.regions() : null;
-  if (!regions) return null;
+  if (languageOf(path)?.name !== 'typescript') return null;
+  const regions = held.regions();
+  if (!regions) return importedUses(held, name);
   const rowOf = ({ offset, column }: TextSpot): string => {
     const [rest = ''] = held.text.slice(offset, offset + MOST_REST).split('\n', 1);
     return held.text.slice(offset - column + 1, offset + rest.length);
@@ -42,6 +43,26 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
   };
 }
 
+/**
+ * Where the signs of a file cannot be told apart, as in one with elements: what an import binds, its file does not define but within
+ * something. Whatever else may bind it there is asked about too, in a comment as well.
+ */
+function importedUses(held: Held, name: string): PlainUses | null {
+  const { text } = held;
+  const spots = spotsOf(text, name, held.lines());
+  const binding = spots.filter(({ offset }) => !isBound(text, offset, name));
+  if (binding.length > MOST_ASKED) return null;
+  const imports = binding.filter(({ offset }) => importAt(text, offset, name) !== null);
+  const [own] = imports;
+  if (!own || imports.length > 1) return null;
+  const others = binding.filter((spot) => spot !== own);
+  return {
+    spots: [own, ...others].map(({ line, column }) => ({ line, column })),
+    members: spots.filter(({ offset }) => text[offset - 1] === '.').length,
+  };
+}
+
+const MOST_ASKED = 20;
 /** So much of a line behind a name: all of a minified file is one. */
 const MOST_REST = 2_000;
 /** So many places may bind a name: what is around each is looked at. */
