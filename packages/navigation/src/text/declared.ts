@@ -55,7 +55,7 @@ export function placeText(
       : held.regions() === null || isCode(held, start);
   if (!isTop) return { text: row, declared: null };
   const kind = isVariable ? 'variable' : word;
-  const shown = AS_WRITTEN.has(word) ? shownAt(held, start, row) : null;
+  const shown = AS_WRITTEN.has(word) ? shownAt(held, start, row) : symbolAt(held, start, row);
   return {
     text: row,
     declared: { name, kind, exported: exporting !== undefined, ...(shown && { shown }) },
@@ -63,6 +63,15 @@ export function placeText(
 }
 
 const AS_WRITTEN = new Set(['class', 'interface', 'enum']);
+/** A symbol that stands for an interface of its name is written in one line, and there are thousands. */
+const SYMBOL = /^(?:export[ \t]+)?const[ \t]+([\w$]+[ \t]*=[ \t]*Symbol\((?:'[^'\\]*'|"[^"\\]*")?\));?$/;
+
+function symbolAt(held: Held, start: number, row: string): Declared['shown'] | null {
+  const signature = SYMBOL.exec(row)?.[1]?.replaceAll(/\s+/g, ' ');
+  const doc = signature === undefined ? undefined : docBefore(held, start);
+  return signature === undefined || doc === undefined ? null : { signature, doc };
+}
+
 const MODIFIERS = /^(?:(?:export|default|declare)[ \t]+)*/;
 
 /** How it is written, and the comment above it; null: that is not plain to see. */
@@ -76,8 +85,9 @@ function shownAt(held: Held, start: number, row: string): Declared['shown'] | nu
 }
 
 /** The comment that documents what begins at an offset; null: there is none, undefined: that is not plain to see. */
-function docBefore(held: Held, start: number): string | null | undefined {
+function docBefore(held: Held, decorated: number): string | null | undefined {
   const { text } = held;
+  const start = withDecorators(held, decorated);
   let end = start - 1;
   while (end >= 0 && isSpace(text, end)) end -= 1;
   if (end < 0) return null;
@@ -90,6 +100,20 @@ function docBefore(held: Held, start: number): string | null | undefined {
   const isRightAbove = text.indexOf('\n', end) === start - 1;
   const documents = region.role === 'comment' && comment.startsWith('/**') && isRightAbove;
   return documents ? firstLines(comment) : undefined;
+}
+
+const MOST_DECORATORS = 20;
+const DECORATOR = /^@[\w$.]+(?:\([^()'"`/\n]*\))?[ \t]*$/;
+
+/** Where the decorators begin that stand above a line, each in a line of its own: what is documented is documented above them. */
+function withDecorators({ text }: Held, start: number): number {
+  let first = start;
+  for (let i = 0; i < MOST_DECORATORS && first > 0; i++) {
+    const above = text.lastIndexOf('\n', first - 2) + 1;
+    if (!DECORATOR.test(text.slice(above, first - 1).trimEnd())) return first;
+    first = above;
+  }
+  return first;
 }
 
 const isSpace = (text: string, at: number): boolean => /\s/.test(text[at] ?? '');
