@@ -77,8 +77,16 @@ export class EarlyAnswer {
 
   async #led(spot: Spot): Promise<readonly ServerPlace[]> {
     const places = await this.#session.definition(spot);
-    for (const place of inside(places)) this.#show(place);
+    const [first, ...others] = inside(places);
+    if (first && others.length === 0) this.#show(first);
+    // Of a name that stands for several things, as for an interface and its symbol, the text mostly shows all.
+    else for (const place of inside(places)) this.#showUnlessWritten(place).catch(() => undefined);
     return places;
+  }
+
+  async #showUnlessWritten(place: Spot): Promise<void> {
+    const { declared } = await this.#inquiry.placeText(place);
+    if (!declared?.shown) await this.#inquiry.hover(this.#session, place);
   }
 
   /** What will most likely be shown. */
