@@ -93,11 +93,11 @@ describe('text search beneath', () => {
       trees.survey(made.root, { path, name: 'x', since: null, projectFiles: [], guess: null });
     expect(survey('a.ts')).toMatchObject({
       uses: { spots: [{ line: 1, column: 10 }, { line: 2 }] },
-      place: { at: { path: 'b.ts', line: 1, column: 14 }, declared: { kind: 'class' } },
+      places: [{ at: { path: 'b.ts', line: 1, column: 14 }, declared: { kind: 'class' } }],
     });
     const out = `../${basename(outside.root)}/secret.ts`;
     for (const path of [out, 'link/secret.ts', '.git/c.ts', join(made.root, 'a.ts'), './a.ts', 'none.ts'])
-      expect(survey(path), path).toMatchObject({ uses: null, place: null });
+      expect(survey(path), path).toMatchObject({ uses: null, places: [] });
   });
 
   test('[NAV1.11] it tells what changed since a version: new, changed and deleted files', () => {

@@ -52,7 +52,9 @@ export class EarlyAnswer {
     this.#survey = inquiry.survey(session, { path, name, guess: session.lastDefined(symbol) });
     // What is shown where the text says that it leads is asked for before the server has said the same.
     this.#survey.then(
-      ({ place }) => place && this.#show(place.at),
+      ({ places }) => {
+        for (const { at } of places) this.#show(at);
+      },
       () => undefined,
     );
   }

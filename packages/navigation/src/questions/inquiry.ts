@@ -46,7 +46,7 @@ export class Inquiry {
   readonly #hovers = new Map<string, Promise<string | null>>();
   /** What stands where a name most likely leads; it is being asked for. */
   #surveying: Promise<unknown> | null = null;
-  #likely: Survey['place'] = null;
+  #likely: Survey['places'] = [];
   #looked = false;
   #before: Promise<Before | null> | null = null;
   /** The files of the tree, if they are known without the thread. */
@@ -159,7 +159,7 @@ export class Inquiry {
     found.catch(() => undefined);
     this.#named.set(projectFiles.join('\0'), found);
     this.#surveying = asking.then(
-      ({ place }) => (this.#likely = place),
+      ({ places }) => (this.#likely = places),
       () => undefined,
     );
     return await asking;
@@ -167,8 +167,7 @@ export class Inquiry {
 
   /** What a survey has told of a place, if it is there already. */
   likely(spot: Spot & { readonly path: string }): PlaceText | null {
-    const place = this.#likely;
-    return place && keyOf(place.at) === keyOf(spot) ? place : null;
+    return this.#likely.find(({ at }) => keyOf(at) === keyOf(spot)) ?? null;
   }
 
   /** Where a file uses a name, if it defines none of it for certain; null: a parser must say. */
@@ -226,7 +225,7 @@ export class Inquiry {
     this.#hovers.clear();
     this.#placeTexts.clear();
     this.#surveying = null;
-    this.#likely = null;
+    this.#likely = [];
   }
 
   /** What is defined at this very place; null: nothing is. */

@@ -58,7 +58,7 @@ function groupOf(
   const declared = text[offset - 1] === '.' ? null : members?.declaredAt(path, held, offset);
   if (declared) return { group: null, target: declared };
   if (head === 'this' || head === 'super') return ALONE;
-  if (head === null) return text[offset - 1] === '.' ? ALONE : importedGroup(path, held, offset, heads);
+  if (head === null) return text[offset - 1] === '.' ? ALONE : boundGroup(path, held, offset, heads);
   const meaning = known(held, head, heads);
   if (meaning === 'unclear') return ALONE;
   const kind = kindAt(path, text, offset - head.length - 1);
@@ -73,12 +73,13 @@ function groupOf(
   return { group: `${kind} ${meaning.name} of ${module}`, ...(target ? { target } : {}) };
 }
 
-/** What an import binds, and nothing else does, is the same wherever it stands in the file. */
-function importedGroup(path: string, held: Held, offset: number, heads: Heads): Pick<Explained, 'group'> {
+/** What an import binds, or the file declares once, and nothing else binds, is the same wherever it stands in the file. */
+function boundGroup(path: string, held: Held, offset: number, heads: Heads): Pick<Explained, 'group'> {
   const { text } = held;
   const name = /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + MOST_NAME))?.[0];
   const meaning = name === undefined ? 'unclear' : known(held, name, heads);
-  return typeof meaning === 'string' ? ALONE : { group: `${kindAt(path, text, offset)} imported in ${path}` };
+  if (meaning === 'free' || meaning === 'unclear') return ALONE;
+  return { group: `${kindAt(path, text, offset)} bound in ${path}` };
 }
 
 const MOST_NAME = 200;
@@ -162,16 +163,16 @@ export function isBound(text: string, at: number, head: string): boolean {
   if (/[:|&?]\s*$/.test(before))
     return /^[;)[\]<|&{>]/.test(after) || ANNOTATED.test(before) || isParameter(text, at);
   if (/\bas\s+$/.test(before)) return /^[;)[\]<|&]/.test(after);
-  if (/(?:[^=]=|\breturn)\s*$/.test(before)) return true;
+  if (/(?:[^=]=|[=!]==?|\breturn)\s*$/.test(before)) return true;
   // `Of<Head>` where a type stands, `@of(Head)`, `.of(Head`: what has parameters of its own is none of these.
-  return TYPE_ARGUMENT.test(before) || /(?:@[\w$.]+|\.[\w$]+)\($/.test(before);
+  return TYPE_ARGUMENT.test(before) || /(?:@[\w$.]+|\.[\w$]+(?:<[^<>()]*>)?)\($/.test(before);
 }
 
 /** No pattern: only a name has such a word before it and a type behind it. */
 const ANNOTATED =
   /\b(?:const|let|var|readonly|private|protected|public|static|declare|override)\s+[\w$]+[?!]?\s*:\s*$/;
 const TYPE_ARGUMENT =
-  /(?:[:|&]\s*|\b(?:new|extends|implements|as)\s+)(?!(?:function|async|class)\b)[A-Za-z_$][\w$.]*<$/;
+  /(?:[:|&=<]\s*|\b(?:new|extends|implements|as)\s+)(?!(?:function|async|class)\b)[A-Za-z_$][\w$.]*<$|\.[\w$]+<$/;
 
 /** What is annotated stands in parentheses, so far as that is plain to see: in braces it may be a pattern. */
 function isParameter(text: string, at: number): boolean {

@@ -109,20 +109,28 @@ export function declarationIn(
   name: string,
   { exported }: { readonly exported: boolean },
 ): Declaration | 'unclear' | 'absent' {
+  if (!held.regions()) return 'unclear';
+  const declared = declarationsIn(held, name);
+  const [only] = declared;
+  if (!only) return 'absent';
+  return declared.length > 1 || (exported && !only.exporting) ? 'unclear' : only;
+}
+
+/** All lines that declare a name, where they begin; of a file whose signs cannot be told apart those in comments too. */
+export function declarationsIn(
+  held: Held,
+  name: string,
+): readonly (Declaration & { readonly exporting: boolean })[] {
   const regions = held.regions();
-  if (!regions) return 'unclear';
-  const declared = offsetsOf(held.text, name).flatMap((offset) => {
+  return offsetsOf(held.text, name).flatMap((offset) => {
     if (held.text[offset - 1] !== ' ' && held.text[offset - 1] !== '\t') return [];
     const from = lineNear(held.text, offset);
     const match = from === null ? null : DECLARES.exec(held.text.slice(from, offset));
     const isWhole = match && !NAME_PART.test(held.text[offset + name.length] ?? '');
-    return isWhole && from !== null && !regions.at(from)
-      ? [{ kind: match[2] ?? '', from, offset, exporting: match[1] }]
+    return isWhole && from !== null && !regions?.at(from)
+      ? [{ kind: match[2] ?? '', from, offset, exporting: match[1] !== undefined }]
       : [];
   });
-  const [only] = declared;
-  if (!only) return 'absent';
-  return declared.length > 1 || (exported && only.exporting === undefined) ? 'unclear' : only;
 }
 
 const DECLARES =

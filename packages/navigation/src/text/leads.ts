@@ -1,31 +1,37 @@
 import { dirname, join } from 'node:path/posix';
 import type { Held } from './contents.ts';
 import { importAt } from './explain.ts';
-import { declarationIn, followed, type Files, type Found } from './exports.ts';
+import { declarationsIn, followed, type Files, type Found } from './exports.ts';
 import { firstSpot, type Spot } from './spots.ts';
 
-/** Where a name that a file imports by a relative path is most likely declared. No more than a guess: a server says. */
-export function leadsTo(files: Files, path: string, name: string): (Spot & { readonly path: string }) | null {
+type PathSpot = Spot & { readonly path: string };
+
+/**
+ * Where a name that a file imports by a relative path is most likely declared; it may be an interface and a symbol at once. No
+ * more than a guess: a server says.
+ */
+export function leadsTo(files: Files, path: string, name: string): readonly PathSpot[] {
   const held = files.hold(path);
   const first = held && firstSpot(held.text, name);
   const imported = first && importAt(held.text, first.offset, name);
-  if (!imported?.from.startsWith('.') || imported.name === '*' || imported.name === 'default') return null;
-  const module = join(dirname(path), imported.from);
-  const found = followed(files, { module, name: imported.name }, declared);
-  return typeof found === 'string' ? null : placeOf(files, found);
+  if (!imported?.from.startsWith('.') || imported.name === '*' || imported.name === 'default') return [];
+  let places: readonly PathSpot[] = [];
+  const find = (at: string, text: Held, as: string): Found => {
+    const declared = declarationsIn(text, as).filter(({ exporting }) => exporting);
+    const [one] = declared;
+    if (!one) return 'absent';
+    places = declared.slice(0, MOST_PLACES).map(({ offset }) => placeAt(at, text, offset));
+    return { path: at, offset: one.offset };
+  };
+  const found = followed(files, { module: join(dirname(path), imported.from), name: imported.name }, find);
+  return typeof found === 'string' ? [] : places;
 }
 
-function declared(path: string, held: Held, name: string): Found {
-  const found = declarationIn(held, name, { exported: true });
-  return typeof found === 'string' ? found : { path, offset: found.offset };
-}
+/** Nobody puts more together under one name. */
+const MOST_PLACES = 4;
 
-function placeOf(
-  files: Files,
-  { path, offset }: { readonly path: string; readonly offset: number },
-): (Spot & { readonly path: string }) | null {
-  const lines = files.hold(path)?.lines();
-  if (!lines) return null;
+function placeAt(path: string, held: Held, offset: number): PathSpot {
+  const lines = held.lines();
   const line = lines.at(offset);
   return { path, line: line + 1, column: offset - lines.start(line) + 1 };
 }

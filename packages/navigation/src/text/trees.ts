@@ -25,7 +25,7 @@ export interface Survey {
   /** Where the file uses the name; null: a parser must say. */
   readonly uses: PlainUses | null;
   /** What stands where it most likely leads. */
-  readonly place: (PlaceText & { readonly at: PathSpot }) | null;
+  readonly places: readonly (PlaceText & { readonly at: PathSpot })[];
 }
 
 /** Trees that nobody asks about are forgotten; another look makes them anew. */
@@ -71,19 +71,19 @@ export class Trees implements Disposable {
     const { hits: _, ...look } = tree.look({ needle: null, since });
     const projects = tree.named(projectFiles, true);
     // The path is as somebody gave it: only what was found in the tree is read.
-    if (!tree.files(({ has }) => has(path))) return { look, projects, uses: null, place: null };
+    if (!tree.files(({ has }) => has(path))) return { look, projects, uses: null, places: [] };
     return {
       look,
       projects,
       uses: this.uses(root, path, name),
-      place: this.#likely(root, { path, name, guess }),
+      places: this.#likely(root, { path, name, guess }),
     };
   }
 
-  #likely(root: string, { path, name, guess }: Pick<SurveyAsk, 'path' | 'name' | 'guess'>): Survey['place'] {
-    const at = guess ?? this.#at(root).files((files) => leadsTo(files, path, name));
-    const [text] = at ? this.places(root, [at]) : [];
-    return at && text ? { ...text, at } : null;
+  #likely(root: string, { path, name, guess }: Pick<SurveyAsk, 'path' | 'name' | 'guess'>): Survey['places'] {
+    const spots = guess ? [guess] : this.#at(root).files((files) => leadsTo(files, path, name));
+    const texts = this.places(root, spots);
+    return spots.flatMap((at, i) => (texts[i] ? [{ ...texts[i], at }] : []));
   }
 
   /** Whether a guess is all that a file defines of a name; false: a parser must say. */
