@@ -175,13 +175,21 @@ describe('report', () => {
     expect(await world.mail(a.spec.session, 'end')).toMatchObject([{ state: 'read' }]);
   });
 
-  test('[SUB6.1] what waits for its next pause is called back by its report, and given once', async () => {
-    await using world = await start({ steers: true });
+  /** A parent in its turn, and the end of its child, which waits for its next pause. */
+  async function offered({ canWithdraw }: { readonly canWithdraw: boolean }) {
+    const world = await start({ steers: true });
     await world.plan({ a: [] });
     const a = world.worker('a');
     a.waitsForPause = true;
+    a.canWithdraw = canWithdraw;
     await a.spawns('child');
     await world.worker('child').reports('do not miss this');
+    return { opened: world, a };
+  }
+
+  test('[SUB6.1] what waits for its next pause is called back by its report, and given once', async () => {
+    const { opened, a } = await offered({ canWithdraw: true });
+    await using world = opened;
     const refused = await a.reports();
     expect(refused).toMatchObject({ accepted: false, code: 'unread_ends', deliveries: [{ message: {} }] });
     expect(JSON.stringify(refused)).not.toContain('may have seen');
@@ -198,13 +206,8 @@ describe('report', () => {
   });
 
   test('[SUB6.1] what it takes while its report is judged is not given again, and comes before the report', async () => {
-    await using world = await start({ steers: true });
-    await world.plan({ a: [] });
-    const a = world.worker('a');
-    a.waitsForPause = true;
-    a.canWithdraw = false;
-    await a.spawns('child');
-    await world.worker('child').reports('do not miss this');
+    const { opened, a } = await offered({ canWithdraw: false });
+    await using world = opened;
     const reporting = a.orch.reportCompletion({ status: 'success', output: 'too early' });
     await quiet();
     a.pause(true);
@@ -215,13 +218,8 @@ describe('report', () => {
   });
 
   test('[SUB6.1] a report is not kept waiting by an agent that is stopped', async () => {
-    await using world = await start({ steers: true });
-    await world.plan({ a: [] });
-    const a = world.worker('a');
-    a.waitsForPause = true;
-    a.canWithdraw = false;
-    await a.spawns('child');
-    await world.worker('child').reports('do not miss this');
+    const { opened, a } = await offered({ canWithdraw: false });
+    await using world = opened;
     const reporting = refused(a.orch.reportCompletion({ status: 'success', output: 'late' }), 'stale_caller');
     await quiet();
     await world.person.cancelTask(a.task);
