@@ -11,22 +11,6 @@ import { single } from './corpus/single.ts';
 import { REQUIRED, SERVER_PATH, isHere } from './language-servers.ts';
 import { PATIENT, Rig, at, type Tree } from './rig.ts';
 
-const ALL: readonly Repository[] = [
-  single,
-  monorepo,
-  otherNames,
-  references,
-  uninstalled,
-  aliases,
-  scripts,
-  python,
-  unserved,
-  cpp,
-  go,
-  bash,
-  php,
-];
-
 /** Their server is shown one file of each project, and may forget it. */
 const FEW_OPEN: readonly Repository[] = [
   single,
@@ -37,6 +21,7 @@ const FEW_OPEN: readonly Repository[] = [
   aliases,
   scripts,
 ];
+const ALL: readonly Repository[] = [...FEW_OPEN, python, unserved, cpp, go, bash, php];
 
 /** Only what is named: a server that happens to be on the machine would answer otherwise. */
 const manifest = createRequire(import.meta.url).resolve('basedpyright/package.json');

@@ -1,6 +1,7 @@
 import { lineNear } from './spots.ts';
 
-const FAR = 20_000;
+/** No list of names is longer; thousands of hits may be looked at for one question. */
+const FAR = 5_000;
 /** From the word that begins such a statement to one of its names, and from there to its end. */
 const BEFORE = /^(?:import|export)(?:\s+type)?\s*(?:[\w$]+\s*,\s*)?(?:\{[\w$\s,]*|\*\s*as\s+)?$/;
 const AFTER = /^[\w$\s,{}*]*\bfrom\s*(['"])([^'"\n]+)\1/;

@@ -217,6 +217,7 @@ export const uninstalled: Repository = {
       'export class Signal {}',
       'export const join = (a: string) => a;',
       'export const only = 1;',
+      'export class Pulse {}',
     ),
     'packages/core/src/own.ts': lines(
       "import { Signal, only } from './index';",
@@ -232,6 +233,14 @@ export const uninstalled: Repository = {
       "export const main = [new Signal(), join('a')];",
     ),
     'packages/app/src/pass.ts': lines("export { Signal } from '@acme/core';"),
+    'packages/app/src/passed.ts': lines(
+      "import { Signal } from './pass';",
+      'export const passed = new Signal();',
+    ),
+    'packages/app/src/renamed.ts': lines(
+      "import { Pulse as Beat } from '@acme/core';",
+      'export const beat = new Beat();',
+    ),
   },
   questions: [
     {
@@ -248,6 +257,14 @@ export const uninstalled: Repository = {
       file: 'packages/core/src/index.ts',
       is: ['packages/core/src/own.ts:1', 'packages/core/src/own.ts:2'],
     },
+    {
+      ask: 'usages',
+      symbol: 'Pulse',
+      file: 'packages/core/src/index.ts',
+      is: [],
+      partly: true,
+      uncovered: 'the server does not know what it is',
+    },
     // What comes with Node is another one for certain, though its types are not there.
     {
       ask: 'usages',
@@ -255,6 +272,13 @@ export const uninstalled: Repository = {
       file: 'packages/core/src/index.ts',
       is: [],
       uncovered: 'imported from node:path',
+    },
+    {
+      ask: 'define',
+      symbol: 'Signal',
+      from: 'packages/app/src/passed.ts',
+      is: ['packages/app/src/passed.ts:1'],
+      partly: true,
     },
     {
       ask: 'define',
