@@ -7,6 +7,7 @@ import { monorepo, otherNames, references, uninstalled } from './corpus/monorepo
 import { python, unserved } from './corpus/others.ts';
 import { bash, cpp, go, php } from './corpus/served.ts';
 import type { Question, Repository } from './corpus/question.ts';
+import { shadows } from './corpus/shadows.ts';
 import { single } from './corpus/single.ts';
 import { REQUIRED, SERVER_PATH, isHere } from './language-servers.ts';
 import { PATIENT, Rig, at, type Tree } from './rig.ts';
@@ -14,6 +15,7 @@ import { PATIENT, Rig, at, type Tree } from './rig.ts';
 /** Their server is shown one file of each project, and may forget it. */
 const FEW_OPEN: readonly Repository[] = [
   single,
+  shadows,
   monorepo,
   otherNames,
   references,

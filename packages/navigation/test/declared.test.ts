@@ -87,21 +87,20 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
   expect(placeText('a.ts', heldText('a'), { line: 3, column: 1 }).text).toBe('');
 });
 
-test('[NAV2.9] in a file with elements, what an import binds is known by it, with all that may bind it anew', () => {
-  const spots = (...rows: string[]) =>
-    plainUses('a.tsx', heldText(rows.join('\n')), 'x')?.spots.map(({ line, column }) => `${line}:${column}`);
+test('[NAV1.14] in a file with elements, what an import binds is known by it; where it may be something else is told', () => {
+  const uses = (...rows: string[]) => {
+    const found = plainUses('a.tsx', heldText(rows.join('\n')), 'x');
+    return found && [...found.spots.map(({ line, column }) => `${line}:${column}`), ...found.others];
+  };
   const element = "const e = <p>It isn't `closed</p>;";
+  const imported = "import { x } from './a';";
   expect(heldText(element).regions()).toBeNull();
-  expect(spots("import { x } from './a';", element, 'x.y(); new x(); f(a as x);')).toEqual(['1:10']);
-  expect(spots("import { x } from './a';", element, 'const f = (x) => <x/>;')).toEqual([
-    '1:10',
-    '3:12',
-    '3:19',
-  ]);
-  expect(spots(element, 'x.y();')).toBeUndefined();
-  expect(
-    spots("import { x } from './a';", element, ...Array.from({ length: 30 }, () => '[x]')),
-  ).toBeUndefined();
+  expect(uses(imported, element, 'x.y(); new x(); f(a as x);')).toEqual(['1:10']);
+  expect(uses(imported, element, 'const f = (x) => <p>{x.y}</p>;', 'let x;')).toEqual(['1:10', 3, 4]);
+  expect(uses(element, 'x.y();')).toBeNull();
+  // Which of them is in a comment, a parser says.
+  expect(uses(element, '/*', imported, '*/', imported)).toBeNull();
+  expect(uses(imported, element, ...Array.from({ length: 300 }, () => 'let x;'))).toBeNull();
   const declared = `${element}\nexport class x {}\nclass x {}`;
   const kinds = spotsOf(declared, 'x').map(
     (spot) => placeText('a.tsx', heldText(declared), spot).declared?.kind,
@@ -148,7 +147,38 @@ test('[NAV1.6] a line, a comment or a file that is made to be slow keeps nobody 
 
 test('[NAV2.9] a minified file, all of it one line, keeps nobody waiting', () => {
   const uses = plainUses('a.min.js', heldText(`${'a=x(1)+[x];'.repeat(100_000)}b`), 'x');
-  expect(uses?.spots.length).toBe(200_000);
+  expect(uses?.spots.length).toBe(1);
+  // Brackets within brackets are followed only so far.
+  for (const part of ['f(a,{b:[x,', 'f(x,', '{x,', 'a=<b,x,', '(x):', 'x(', 'x '])
+    expect(
+      plainUses('a.ts', heldText(`let y;${part.repeat(100_000)}`), 'x')?.spots.length ?? 0,
+      part,
+    ).not.toBe(1);
+  const listed = plainUses('a.min.js', heldText(`${'f(x);f(a,x);'.repeat(100_000)}b`), 'x');
+  expect(listed?.spots.length).toBe(200_000);
+});
+
+test('[NAV1.14] what an import binds is asked about there, and nowhere else', () => {
+  const uses = (text: string) => {
+    const found = plainUses('a.ts', heldText(`import { x } from './x';\n${text}`), 'x');
+    expect(found?.spots, text).toEqual([{ line: 1, column: 10 }]);
+    return found && { members: found.members, others: found.others, mayDefine: found.mayDefine };
+  };
+  const plain = { members: 0, others: [], mayDefine: false };
+  // Called, made, or before a dot it is what was imported. Members of others do not count.
+  expect(uses("a = x();\nnew x();\nx.y;\na.x;\n// x\n'x'")).toEqual({ ...plain, members: 1 });
+  // A parameter or a pattern may bind it anew, and is nothing that anybody looks for.
+  expect(uses('a = x();\n((x) => 1);\nx.y')).toEqual({ ...plain, others: [3] });
+  for (const text of [
+    'let a, x;',
+    'const { a, x } = b;',
+    'enum E { a, x }',
+    'for (let a, x; ; ) {}',
+    'class A { x = 1 }',
+    'interface A { x: 1 }',
+    'const x = 1;',
+  ])
+    expect(uses(`a = x();\n${text}`), text).toEqual({ ...plain, others: [3], mayDefine: true });
 });
 
 test('[NAV2.9] of the uses of a name those are asked about that may mean something else', () => {
@@ -156,28 +186,14 @@ test('[NAV2.9] of the uses of a name those are asked about that may mean somethi
     const found = plainUses('a.ts', heldText(text), 'x');
     return found && { lines: found.spots.map(({ line }) => line), members: found.members };
   };
-  const imported = "import { x } from './x';\n";
-  // What an import binds, all mean: called, made, or before a dot. Members of others do not count.
-  expect(uses(`${imported}a = x();\nnew x();\nx.y;\na.x;\n// x\n'x'`)).toEqual({ lines: [1], members: 1 });
-  // A parameter or a pattern may bind it anew.
-  expect(uses(`${imported}a = x();\n((x) => 1);\nx.y`)).toEqual({ lines: [1, 3], members: 0 });
   expect(uses('a = x();\nx.y')).toEqual({ lines: [1], members: 0 });
   expect(uses('f(x);\nx.y')).toEqual({ lines: [1, 2], members: 0 });
   expect(uses('f(...x);\na.x')).toEqual({ lines: [1], members: 1 });
   // Between commas in parentheses nothing is defined that anybody looks for.
-  expect(uses(`${imported}f("a", x);\nf(g(")", [1]), x, {});`)).toEqual({ lines: [1, 2, 3], members: 0 });
-  expect(uses(`${imported}f(1, (a, x) => 1, { b: "(" },\n  x,\n)`)).toEqual({ lines: [1, 2, 3], members: 0 });
-  for (const text of [
-    'let a, x;',
-    'const { a, x } = b;',
-    'enum E { a, x }',
-    'for (let a, x; ; ) {}',
-    'f({ a, x })',
-  ])
-    expect(uses(imported + text), text).toBeNull();
+  expect(uses('f("a", x);\nf(g(")", [1]), x, {});')).toEqual({ lines: [1, 2], members: 0 });
   // There are members only.
   expect(uses('a.x;\nb.x()')).toEqual({ lines: [1, 2], members: 0 });
   // It may be defined here.
-  expect(uses(`${imported}class A { x = 1 }`)).toBeNull();
-  expect(uses('// x')).toBeNull();
+  for (const text of ['let a, x;', 'f({ a, x })', 'class A { x = 1 }', '// x'])
+    expect(uses(text), text).toBeNull();
 });

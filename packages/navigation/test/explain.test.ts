@@ -4,7 +4,9 @@ import { isAllDefined } from '../src/text/all-defined.ts';
 import { Syntax } from '../src/syntax/syntax.ts';
 import { spotsOf } from '../src/text/spots.ts';
 import { heldText } from '../src/text/contents.ts';
-import { explainHits, isBound } from '../src/text/explain.ts';
+import { isBound } from '../src/text/bound.ts';
+import { Brackets } from '../src/text/brackets.ts';
+import { explainHits } from '../src/text/explain.ts';
 
 const explained = (text: string, name = 'x') => explainHits('a.ts', heldText(text), spotsOf(text, name));
 
@@ -111,7 +113,8 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
 });
 
 test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () => {
-  const says = (text: string): boolean => isBound(text, text.indexOf('Head'), 'Head');
+  const says = (text: string): boolean =>
+    isBound(new Brackets(text, heldText(text).regions()), text.indexOf('Head'), 'Head');
   for (const use of [
     'x = new Head()',
     'class A implements Head {',
@@ -142,6 +145,41 @@ test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () =
     'if (isBound(Head)) {',
     'const a: Head = b;',
     'private readonly a?: Head = b;',
+    'class A implements B, Head {',
+    'let a: Map<string, Head>;',
+    'a = new Map<string, Head[]>();',
+    'f(): Promise<Record<string, Head>> {',
+    'let a: Emitter<[Head, B]>;',
+    'f(a: { b: Head, c: D }) {',
+    'f(): { b: Head } {',
+    'type A = { b: Head };',
+    'interface A { b: string; c: Head }',
+    'let a = { b: Head, c };',
+    'return { b: 1, Head };',
+    'let a = [b, Head];',
+    'a[Head] = 1;',
+    'let a = { [Head]: 1 };',
+    'let a = { ...Head, b: 1 };',
+    'let a = `.${Head}`;',
+    'x.f(a, Head);',
+    "return g('a', Head, { b });",
+    'a = g(b, h(Head, c));',
+    'new A(b, Head);',
+    'f({ a: Head }).b;',
+    'x.f({ a: Head, b });',
+    'if (Head) {',
+    '@Head class A {',
+    'a = <Head>{ b: 1 };',
+    'f(a: readonly Head[])',
+    'f(): a is Head {',
+    'const f = (a): Head => 1;',
+    'x.filter((a): a is Head => b)',
+    'f(a as Head, b);',
+    'const a: (Head | B)[] = [];',
+    'let a = Head ?? b;',
+    'let a = b ? c : Head;',
+    'for (const a of Head) {',
+    'Head(a).b;',
   ])
     expect(says(use), use).toBe(true);
   for (const binding of [
@@ -178,6 +216,37 @@ test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () =
     'abstract f(Head): A;',
     'enum Head {',
     'namespace a.Head {',
+    'Head(a) {',
+    'async Head(a): B {',
+    'protected Head(a): B {',
+    'interface A { Head(a): B }',
+    'const [a, Head] = b;',
+    'const { a, ...Head } = b;',
+    'const { a: { b: Head } } = c;',
+    'for (const { a: Head } of b) {',
+    '({ a: Head } = b);',
+    '[a, Head] = b;',
+    'f(({ a: { b: Head } }) => 1)',
+    'f(a, ...Head) {',
+    'x.f((a, Head) => 1)',
+    'x.f(function (a, Head) {})',
+    'x.f(a ? (b) : Head => 1)',
+    'f(a, Head): void;',
+    'let a, Head;',
+    'enum A { B, Head }',
+    'let a = { Head: 1 };',
+    'let a = { Head() {} };',
+    'class A { Head = 1 }',
+    'interface A { Head: B }',
+    'class A<B extends C, Head> {',
+    'f<A, Head>(b) {',
+    'type A = { [Head in B]: C };',
+    'let a: { [Head: string]: B };',
+    'import { a as Head, b } from "c";',
+    'import a, { b, Head } from "c";',
+    'export { a as Head };',
+    'type Head = 1;',
+    'async Head => 1',
   ])
     expect(says(binding), binding).toBe(false);
 });

@@ -92,7 +92,7 @@ describe('text search beneath', () => {
     const survey = (path: string) =>
       trees.survey(made.root, { path, name: 'x', since: null, projectFiles: [], guess: null });
     expect(survey('a.ts')).toMatchObject({
-      uses: { spots: [{ line: 1, column: 10 }, { line: 2 }] },
+      uses: { spots: [{ line: 1, column: 10 }], others: [2] },
       places: [{ at: { path: 'b.ts', line: 1, column: 14 }, declared: { kind: 'class' } }],
     });
     const out = `../${basename(outside.root)}/secret.ts`;

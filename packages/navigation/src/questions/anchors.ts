@@ -12,20 +12,56 @@ export interface Anchors {
 
 const MOST_USES = 20;
 
-/** `known`: where the file uses it, if that was asked before. */
-export async function anchorsIn(
-  inquiry: Inquiry,
-  path: string,
-  symbol: string,
-  known?: PlainUses | null,
-): Promise<Anchors> {
+/** Where the file defines a name comes before where it uses it: whose uses are asked for is said by where it is defined. */
+export async function anchorsIn(inquiry: Inquiry, path: string, symbol: string): Promise<Anchors> {
   const { name, container } = splitSymbol(symbol);
   // A text that is told about without it need not be read.
-  const asked = known === undefined ? await inquiry.uses(path, name) : known;
-  const used = name === 'default' ? null : asked;
-  const text = used ? '' : ((await inquiry.text(path)) ?? '');
+  const used = name === 'default' ? null : await inquiry.uses(path, name);
+  if (used && !used.mayDefine) return usedAnchors(name, used);
+  const anchors = await parsedAnchors(inquiry, path, { name, container });
+  const imported = used && anchors.definitions.length > 0 ? [alsoImported(name, anchors.definitions)] : [];
+  return { ...anchors, notes: [...anchors.notes, ...imported] };
+}
+
+/** What a name means to a file: what it imports by it comes before what has the name within something there. */
+export async function meaningIn(
+  inquiry: Inquiry,
+  { path, name, known }: { path: string; name: string; known: PlainUses | null | undefined },
+): Promise<Anchors> {
+  const used = known === undefined ? await inquiry.uses(path, name) : known;
+  if (used && name !== 'default') return usedAnchors(name, used);
+  const anchors = await parsedAnchors(inquiry, path, { name, container: null });
+  const isWithin = anchors.definitions.every(({ container, local }) => local || container !== null);
+  const imports = isWithin && anchors.definitions.length > 0 ? await importSpots(inquiry, path, name) : [];
+  if (imports.length === 0) return anchors;
+  const others = anchors.definitions.map(({ line }) => line);
+  return usedAnchors(name, { spots: imports, members: 0, others, mayDefine: true });
+}
+
+/** Where a parser finds that a file imports a name. */
+async function importSpots(inquiry: Inquiry, path: string, name: string): Promise<readonly Spot[]> {
+  const text = (await inquiry.text(path)) ?? '';
+  const module = await inquiry.syntax.module(path, text);
+  const imports = module?.imports.filter(({ names, passesOn }) => names.includes(name) && !passesOn) ?? [];
+  if (imports.length === 0) return [];
+  const places = (await inquiry.syntax.names(path, text, name)) ?? [];
+  return imports.flatMap(({ spots, line, column }): readonly Spot[] => {
+    if (spots) return spots.filter((spot) => spot.name === name);
+    // The names stand before the path.
+    const before = places.filter(
+      (place) => place.line < line || (place.line === line && place.column < column),
+    );
+    return before.slice(-1);
+  });
+}
+
+async function parsedAnchors(
+  inquiry: Inquiry,
+  path: string,
+  { name, container }: { readonly name: string; readonly container: string | null },
+): Promise<Anchors> {
+  const text = (await inquiry.text(path)) ?? '';
   if (name === 'default') return { spots: defaultSpots(text), definitions: [], notes: [] };
-  if (used) return { spots: used.spots.slice(0, MOST_USES), definitions: [], notes: membersNote(name, used) };
   const all = (await inquiry.syntax.named(path, text, name)) ?? [];
   const held = container === null ? all : all.filter((each) => each.container === container);
   const definitions = narrowed(held, container);
@@ -36,10 +72,24 @@ export async function anchorsIn(
   return { spots: uses.slice(0, MOST_USES), definitions: [], notes: [] };
 }
 
-const membersNote = (name: string, { members }: PlainUses): string[] =>
-  members === 0
-    ? []
-    : [`members of that name (${members} places there) are others: name them Container.${name}`];
+function usedAnchors(name: string, { spots, members, others }: PlainUses): Anchors {
+  const notes = [
+    ...(members > 0
+      ? [`members of that name (${members} places there) are others: name them Container.${name}`]
+      : []),
+    ...(others.length > 0
+      ? [`this is what the file imports; ${linesOf(others)} may have something else of that name`]
+      : []),
+  ];
+  return { spots: spots.slice(0, MOST_USES), definitions: [], notes };
+}
+
+const MOST_LINES = 5;
+
+function linesOf(numbers: readonly number[]): string {
+  const more = numbers.length > MOST_LINES ? ` and ${numbers.length - MOST_LINES} more` : '';
+  return `${numbers.length > 1 ? 'its lines' : 'its line'} ${numbers.slice(0, MOST_LINES).join(', ')}${more}`;
+}
 
 const DEFINES =
   'class|function\\*?|interface|type|enum|const|let|var|namespace|struct|trait|fn|func|def|impl|mod|union';
@@ -80,10 +130,16 @@ function ambiguous(
   taken: readonly SyntaxDefinition[],
   left: readonly SyntaxDefinition[],
 ): string {
-  const show = (each: SyntaxDefinition): string =>
-    `${each.kind} ${each.container === null ? name : `${each.container}.${name}`} at line ${each.line}`;
-  return `the file also defines ${left.map(show).join(', ')}; this answer is about ${taken.map(show).join(', ')}. Name the other as Container.${name}.`;
+  const all = (some: readonly SyntaxDefinition[]): string => some.map((each) => told(name, each)).join(', ');
+  return `the file also defines ${all(left)}; this answer is about ${all(taken)}. Name the other as Container.${name}.`;
 }
+
+function told(name: string, { kind, container, line }: SyntaxDefinition): string {
+  return `${kind} ${container === null ? name : `${container}.${name}`} at line ${line}`;
+}
+
+const alsoImported = (name: string, taken: readonly SyntaxDefinition[]): string =>
+  `the file also imports ${name}; this answer is about ${taken.map((each) => told(name, each)).join(', ')}. For the other, give the file that defines it.`;
 
 /** `export default` without a name of its own is asked for at the keyword. */
 function defaultSpots(text: string): Spot[] {

@@ -3,7 +3,7 @@ import { languageOf, LANGUAGES, type Language } from '../languages.ts';
 import type { ServerPlace, ServerSession } from '../lsp/session.ts';
 import type { Look, TextHit } from '../text/known-tree.ts';
 import type { Spot as TreeSpot } from '../text/spots.ts';
-import { anchorsIn, type Anchors } from './anchors.ts';
+import { meaningIn, type Anchors } from './anchors.ts';
 import { describe, isDeclaration } from './describe.ts';
 import { EarlyAnswer } from './early-answer.ts';
 import { hitsOf, inBatches, inside, isInside, keyOf, splitSymbol, type Inquiry } from './inquiry.ts';
@@ -134,7 +134,7 @@ async function resolvedFrom(
   if (!known) inquiry.forgetEarly();
   const [{ version }, anchors] = await Promise.all([
     known ? inquiry.tell(session, known.survey.look) : inquiry.bringUp(session),
-    anchorsIn(inquiry, from, name, known?.survey.uses),
+    meaningIn(inquiry, { path: from, name, known: known?.survey.uses }),
     projectFilesIn(inquiry, session.language),
   ]);
   await openProjects(inquiry, session, { hits: [], file: from });

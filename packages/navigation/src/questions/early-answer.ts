@@ -1,5 +1,6 @@
 import type { ServerPlace, ServerSession, Spot } from '../lsp/session.ts';
-import { firstSpot, type Spot as TreeSpot } from '../text/spots.ts';
+import { meaningSpot } from '../text/leads.ts';
+import type { Spot as TreeSpot } from '../text/spots.ts';
 import type { Survey } from '../text/trees.ts';
 import { inside, isNothing, type Inquiry } from './inquiry.ts';
 
@@ -62,7 +63,7 @@ export class EarlyAnswer {
   /** Asks the server, now that it is known how the text of the file begins: that says where. */
   ask(head: string): void {
     const { symbol, name, from: path } = this.#asked;
-    const spot = firstSpot(head, name);
+    const spot = meaningSpot(head, name);
     this.#answer = spot && { spot, places: this.#led({ ...spot, path }) };
     this.#answer?.places.catch(() => undefined);
     const guess = this.#session.lastDefined(symbol);

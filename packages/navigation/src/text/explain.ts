@@ -1,5 +1,7 @@
 import { dirname, join } from 'node:path/posix';
-import { languageOf } from '../languages.ts';
+import { extensionOf, languageOf } from '../languages.ts';
+import { isBound, isShorthand } from './bound.ts';
+import { Brackets } from './brackets.ts';
 import type { Held } from './contents.ts';
 import { isAtTop } from './declared.ts';
 import type { Members } from './members.ts';
@@ -14,6 +16,8 @@ export interface Explained {
   readonly group: string | null;
   /** Where that which it means is declared (`path:line:column`), if the text tells: then nobody need be asked. */
   readonly target?: string;
+  /** What its file imports the name from: the path of the module from the root, or as it is written. */
+  readonly from?: string;
 }
 
 export const UNEXPLAINED: Explained = { role: null, group: null };
@@ -28,7 +32,12 @@ export function explainHits(
   if (languageOf(path)?.name !== 'typescript') return spots.map(() => UNEXPLAINED);
   const { text } = held;
   const regions = held.regions();
-  const heads: Heads = { known: new Map(), places: MOST_PLACES };
+  const heads: Heads = {
+    known: new Map(),
+    imports: new Map(),
+    places: MOST_PLACES,
+    brackets: new Brackets(text, regions),
+  };
   return spots.map(({ offset }) => {
     const region = regions && regions.at(offset);
     // The path of a module leads to a file: the server knows which.
@@ -51,7 +60,7 @@ function groupOf(
   file: { readonly path: string; readonly held: Held; readonly members: Members | null },
   offset: number,
   heads: Heads,
-): Pick<Explained, 'group' | 'target'> {
+): Omit<Explained, 'role'> {
   const { path, held, members } = file;
   const { text } = held;
   const head = headBefore(text, offset);
@@ -74,13 +83,30 @@ function groupOf(
 }
 
 /** What an import binds, or the file declares once, and nothing else binds, is the same wherever it stands in the file. */
-function boundGroup(path: string, held: Held, offset: number, heads: Heads): Pick<Explained, 'group'> {
+function boundGroup(
+  path: string,
+  held: Held,
+  offset: number,
+  heads: Heads,
+): Pick<Explained, 'group' | 'from'> {
   const { text } = held;
-  const name = /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + MOST_NAME))?.[0];
-  const meaning = name === undefined ? 'unclear' : known(held, name, heads);
-  if (meaning === 'free' || meaning === 'unclear') return ALONE;
-  return { group: `${kindAt(path, text, offset)} bound in ${path}` };
+  const name = /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + MOST_NAME))?.[0] ?? '';
+  const meaning = known(held, name, heads);
+  const imported = heads.imports.get(name);
+  const module = imported && moduleFrom(path, imported.from);
+  const from = module === undefined ? {} : { from: module };
+  const isMember = isShorthand(heads.brackets, offset, name) && !importAt(text, offset, name);
+  if (meaning === 'free' || meaning === 'unclear' || isMember) return { group: null, ...from };
+  const kind = kindAt(path, text, offset);
+  if (!imported || module === undefined) return { group: `${kind} bound in ${path}` };
+  // A path that is not relative means the same to all files of a folder, of one kind.
+  const within = imported.from.startsWith('.') ? '' : ` in ${dirname(path)} ${extensionOf(path)}`;
+  return { group: `${kind} bound to ${imported.name} of ${module}${within}`, ...from };
 }
+
+/** A module by its path from the root, as it is written; one that is not relative has its name only. */
+const moduleFrom = (path: string, from: string): string =>
+  from.startsWith('.') ? join(dirname(path), from) : from;
 
 const MOST_NAME = 200;
 
@@ -107,11 +133,18 @@ function headBefore(text: string, offset: number): string | null {
 }
 
 /** `own`: the file declares it, once, at its top. */
-type Meaning = 'free' | 'own' | 'unclear' | { readonly from: string; readonly name: string };
+type Meaning = 'free' | 'own' | 'unclear' | Imported;
+interface Imported {
+  readonly from: string;
+  readonly name: string;
+}
 interface Heads {
   readonly known: Map<string, Meaning>;
+  /** What is imported, also if something else may bind it too. */
+  readonly imports: Map<string, Imported>;
   /** How many more places are looked at. */
   places: number;
+  readonly brackets: Brackets;
 }
 /** Each head is followed through all of its file: what more there are of in one file is left to the server. */
 const MOST_HEADS = 500;
@@ -126,8 +159,11 @@ function meaningOf(held: Held, head: string, heads: Heads): Meaning {
     if (heads.places < 0) return 'unclear';
     if (isNamePart(text, at - 1) || isNamePart(text, at + head.length)) continue;
     // In a comment or a string nothing is bound.
-    if (isBound(text, at, head) || held.regions()?.at(at)) continue;
-    const meaning: Meaning | null = bound === 'free' ? (importAt(text, at, head) ?? ownAt(held, at)) : null;
+    if (isBound(heads.brackets, at, head) || held.regions()?.at(at)) continue;
+    if (bound !== 'free') return 'unclear';
+    const imported = importAt(text, at, head);
+    if (imported) heads.imports.set(head, imported);
+    const meaning = imported ?? ownAt(held, at);
     if (!meaning) return 'unclear';
     bound = meaning;
   }
@@ -142,67 +178,13 @@ function ownAt(held: Held, at: number): 'own' | null {
   return OWN.test(held.text.slice(start, at)) && isAtTop(held, start) ? 'own' : null;
 }
 
-/**
- * It is used here and not bound anew: before a dot, called, or behind a word or sign that only a value or a type follows. So is a
- * member of that name (`other.Head`), unless it is a namespace, which has its name within.
- */
-export function isBound(text: string, at: number, head: string): boolean {
-  const next = text[at + head.length];
-  if (next === '.' && text[at + head.length + 1] !== '.') return true;
-  const before = text.slice(Math.max(0, at - 60), at);
-  if (/(?:^|[^.])\.$/.test(before))
-    return !/\b(?:namespace|module)\s[\w$.\s]*$/.test(text.slice(Math.max(0, at - 400), at));
-  if (/\b(?:new|instanceof|extends|implements|typeof|keyof|satisfies)\s+$/.test(before)) return true;
-  if (next === '(' && !/(?:\bfunction|\*)\s*$/.test(before)) return true;
-  const after = text.slice(at + head.length, at + head.length + 20).trimStart();
-  // The parameter of an arrow function.
-  if (after.startsWith('=>')) return false;
-  // An argument: what follows parameters is a body, a type or an arrow.
-  if (/^\)\s*[.)\]]/.test(after)) return true;
-  // A type, or what is chosen or assigned: a pattern that binds it would go on or end there, as `{ key: Head }` does.
-  if (/[:|&?]\s*$/.test(before))
-    return /^[;)[\]<|&{>]/.test(after) || ANNOTATED.test(before) || isParameter(text, at);
-  if (/\bas\s+$/.test(before)) return /^[;)[\]<|&]/.test(after);
-  if (/(?:[^=]=|[=!]==?|\breturn)\s*$/.test(before)) return true;
-  // `Of<Head>` where a type stands, `@of(Head)`, `.of(Head`: what has parameters of its own is none of these.
-  return TYPE_ARGUMENT.test(before) || /(?:@[\w$.]+|\.[\w$]+(?:<[^<>()]*>)?)\($/.test(before);
-}
-
-/** No pattern: only a name has such a word before it and a type behind it. */
-const ANNOTATED =
-  /\b(?:const|let|var|readonly|private|protected|public|static|declare|override)\s+[\w$]+[?!]?\s*:\s*$/;
-const TYPE_ARGUMENT =
-  /(?:[:|&=<]\s*|\b(?:new|extends|implements|as)\s+)(?!(?:function|async|class)\b)[A-Za-z_$][\w$.]*<$|\.[\w$]+<$/;
-
-/** What is annotated stands in parentheses, so far as that is plain to see: in braces it may be a pattern. */
-function isParameter(text: string, at: number): boolean {
-  let depth = 0;
-  for (let near = at - 1; near >= 0 && at - near < FAR; near--) {
-    const sign = text[near] ?? '';
-    if (UNCLEAR.has(sign)) return false;
-    if (sign === ')' || sign === ']' || sign === '}') depth += 1;
-    else if (sign !== '(' && sign !== '[' && sign !== '{') continue;
-    else if (depth > 0) depth -= 1;
-    else return sign === '(';
-  }
-  return false;
-}
-
-const FAR = 400;
-/** In strings, patterns and comments brackets mean nothing. */
-const UNCLEAR = new Set(`'"\`/;`);
-
 const LONGEST_IMPORT = 20_000;
 const LONGEST_NAME = 400;
 /** What stands nowhere between the word and the names that it binds. */
 const NOT_IN_IMPORT = new Set(`;'"\`=(`);
 
 /** What a name stands for that is bound by the import around it; null: there is none. */
-export function importAt(
-  text: string,
-  at: number,
-  head: string,
-): { readonly from: string; readonly name: string } | null {
+export function importAt(text: string, at: number, head: string): Imported | null {
   let near = at;
   while (near > 0 && at - near < LONGEST_IMPORT && !NOT_IN_IMPORT.has(text[near - 1] ?? '')) near -= 1;
   const found = text.slice(near, at).lastIndexOf('import');

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path/posix';
 import type { Held } from './contents.ts';
 import { importAt } from './explain.ts';
 import { declarationsIn, followed, type Files, type Found } from './exports.ts';
-import { firstSpot, type Spot } from './spots.ts';
+import { firstSpot, type Spot, type TextSpot } from './spots.ts';
 
 type PathSpot = Spot & { readonly path: string };
 
@@ -12,7 +12,7 @@ type PathSpot = Spot & { readonly path: string };
  */
 export function leadsTo(files: Files, path: string, name: string): readonly PathSpot[] {
   const held = files.hold(path);
-  const first = held && firstSpot(held.text, name);
+  const first = held && meaningSpot(held.text, name);
   const imported = first && importAt(held.text, first.offset, name);
   if (!imported?.from.startsWith('.') || imported.name === '*' || imported.name === 'default') return [];
   let places: readonly PathSpot[] = [];
@@ -26,6 +26,10 @@ export function leadsTo(files: Files, path: string, name: string): readonly Path
   const found = followed(files, { module: join(dirname(path), imported.from), name: imported.name }, find);
   return typeof found === 'string' ? [] : places;
 }
+
+/** Where a text most likely says what a name means: where it is imported, or else its first place. */
+export const meaningSpot = (text: string, name: string): TextSpot | null =>
+  firstSpot(text, name, (offset) => importAt(text, offset, name) !== null) ?? firstSpot(text, name);
 
 /** Nobody puts more together under one name. */
 const MOST_PLACES = 4;

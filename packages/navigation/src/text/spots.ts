@@ -38,10 +38,18 @@ export function lineNear(text: string, offset: number): number | null {
   return near === 0 ? 0 : null;
 }
 
-/** The first of them. */
-export function firstSpot(text: string, name: string): TextSpot | null {
+/** The first of them, or of those that are wanted, if it is one of the first. */
+export function firstSpot(
+  text: string,
+  name: string,
+  isWanted: (offset: number) => boolean = () => true,
+): TextSpot | null {
+  let tried = 0;
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
     if (!isWhole(text, at, name)) continue;
+    tried += 1;
+    if (tried > MOST_TRIED) return null;
+    if (!isWanted(at)) continue;
     const lineStart = text.lastIndexOf('\n', at) + 1;
     let line = 1;
     for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) line += 1;
@@ -49,6 +57,8 @@ export function firstSpot(text: string, name: string): TextSpot | null {
   }
   return null;
 }
+
+const MOST_TRIED = 50;
 
 const isWhole = (text: string, at: number, name: string): boolean =>
   !isNamePart(text, at - 1) && !isNamePart(text, at + name.length);

@@ -24,6 +24,15 @@ export const python: Repository = {
     ),
     'shop/other.py': lines('def total(numbers):', '    return sum(numbers)', 'SUM = total([1, 2])'),
     'shop/report.py': lines('from . import cart', 'print(cart.total)'),
+    'shop/shadow.py': lines(
+      'from .other import SUM',
+      'class Sums:',
+      '    SUM = 1',
+      'def double():',
+      '    SUM = 2',
+      '    return SUM',
+      'print(SUM)',
+    ),
     'app.py': lines(
       'import shop',
       'from shop.cart import Cart, total',
@@ -58,6 +67,7 @@ export const python: Repository = {
     { ask: 'define', symbol: 'total', is: ['shop/cart.py:9', 'shop/other.py:1'] },
     { ask: 'define', symbol: 'total', from: 'app.py', is: ['shop/cart.py:9'] },
     { ask: 'define', symbol: 'Cart.add', is: ['shop/cart.py:5'] },
+    { ask: 'define', symbol: 'SUM', from: 'shop/shadow.py', is: ['shop/other.py:3'] },
     {
       ask: 'usages',
       symbol: 'total',
