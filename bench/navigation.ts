@@ -54,7 +54,7 @@ interface Asked {
   readonly project: Project;
   /** The one that is asked while everything is cold. */
   readonly rare: Name;
-  /** Whose uses are asked for: names from rare to common, and every hundredth file with a class. */
+  /** Whose uses are asked for after that: the other names, and every hundredth file with a class. */
   readonly used: readonly Name[];
   /** Every fifth file with an import: what its last name is, is asked from there. */
   readonly imports: readonly Name[];
@@ -67,7 +67,8 @@ function whatIsAsked(project: Project): Asked {
   const classes = namesIn(project, { every: 100 }, /^export class (?<name>\w+)/m);
   const imports = namesIn(project, { every: 5 }, IMPORT);
   const before = namesIn(project, { every: 20, from: 1 }, IMPORT);
-  return { project, rare: project.names[0], used: [...project.names, ...classes], imports, before };
+  const [rare, ...others] = project.names;
+  return { project, rare, used: [...others, ...classes], imports, before };
 }
 
 /** The first name that a pattern finds in every so-manieth file. */
@@ -142,7 +143,7 @@ async function coldAndWarm(held: Sandbox, asked: Asked): Promise<void> {
     const sum = (which: 'ours' | 'bare'): number => each.reduce((all, pair) => all + pair[which], 0);
     return { ours: sum('ours'), bare: sum('bare') };
   };
-  for (const [i, { symbol }] of asked.project.names.entries()) {
+  for (const [i, { symbol }] of asked.used.slice(0, asked.project.names.length - 1).entries()) {
     console.log(
       `  ${told(
         `uses of ${symbol}`,

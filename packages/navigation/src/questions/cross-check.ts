@@ -47,8 +47,9 @@ export class Targets {
   }
 
   /**
-   * While the server still lists the uses: a member of something else (`Other.name`), and what may define another of the name, is
-   * most likely none of them, and will have to be asked about. What is not needed in the end is not looked at.
+   * While the server still lists the uses: a member of something else (`Other.name`), and what may define another of the name, is most
+   * likely none of them, and will have to be asked about. So will what is imported from elsewhere: one of those that are imported from
+   * a module says whether it is. What is not needed in the end is not looked at.
    */
   async foresee(
     hits: readonly TextHit[],
@@ -59,14 +60,31 @@ export class Targets {
     const all = hitsToExplain(hits, this.#session.language);
     // What a file binds anew, what follows there means.
     const bound = new Set(all.filter(bindsAnew).map(({ path }) => path));
-    const likely = all.flatMap((hit) => {
-      const { role, group, target } = hit.explained;
-      const isAsked =
-        role === 'code' && target === undefined && (isLikelyOther(hit, name) || bound.has(hit.path));
-      return isAsked && !isOwn.has(keyOf(hit)) ? [[group ?? keyOf(hit), hit] as const] : [];
+    const likely = all.filter((hit) => {
+      const { role, target, from } = hit.explained;
+      const isOther = from !== undefined || isLikelyOther(hit, name) || bound.has(hit.path);
+      return role === 'code' && target === undefined && isOther && !isOwn.has(keyOf(hit));
     });
-    const groups = [...new Map(likely)].slice(0, MOST_FORESEEN);
-    await inBatches(groups, AT_ONCE, async ([group, hit]) =>
+    const isSure = (hit: TextHit): boolean => bound.has(hit.path) || hit.explained.from === undefined;
+    const modules = Map.groupBy(
+      likely.filter((hit) => !isSure(hit)),
+      ({ explained: { from } }) => from,
+    );
+    const [sure, ...imported] = [likely.filter(isSure), ...modules.values()].map(
+      (some) => new Map(some.map((hit) => [hit.explained.group ?? keyOf(hit), hit])),
+    );
+    await Promise.all([
+      this.#askAll([...(sure ?? [])]),
+      ...imported.map(async (groups) => {
+        const [first, ...others] = groups;
+        const found = first && this.#foreseeing ? await this.of(first[1], first[0]) : [];
+        if (!found.some((key) => isOwn.has(key))) await this.#askAll(others);
+      }),
+    ]);
+  }
+
+  async #askAll(groups: readonly (readonly [string, TextHit])[]): Promise<void> {
+    await inBatches(groups.slice(0, MOST_FORESEEN), AT_ONCE, async ([group, hit]) =>
       this.#foreseeing ? await this.of(hit, group) : [],
     );
   }

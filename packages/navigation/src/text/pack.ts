@@ -3,15 +3,15 @@ import type { TextHit } from './hits.ts';
 
 /** Hits on their way between threads: a few long values are handed over much faster than thousands of small ones. */
 export interface PackedHits {
-  /** Paths, groups and targets, each once. */
+  /** Paths, groups, targets and modules, each once. */
   readonly words: readonly string[];
   /** The lines of all hits, one after another. */
   readonly rows: string;
   readonly numbers: Int32Array;
 }
 
-/** Path, line, column, offset, length of its row, role and whether it is commented, group, target. */
-const EACH = 8;
+/** Path, line, column, offset, length of its row, role and whether it is commented, group, target, from where it is imported. */
+const EACH = 9;
 const ROLES = [null, 'code', 'comment', 'string'] as const satisfies readonly Explained['role'][];
 
 export function packHits(hits: readonly TextHit[]): PackedHits {
@@ -39,6 +39,7 @@ export function packHits(hits: readonly TextHit[]): PackedHits {
     numbers[at + 5] = flags;
     numbers[at + 6] = numberOf(explained.group);
     numbers[at + 7] = numberOf(explained.target);
+    numbers[at + 8] = numberOf(explained.from);
   }
   return { words: [...words.keys()], rows: rows.join(''), numbers };
 }
@@ -52,6 +53,7 @@ export function unpackHits({ words, rows, numbers }: PackedHits): TextHit[] {
     const role = ROLES[flags >> 1] ?? null;
     const group = words[number(6)] ?? null;
     const target = words[number(7)];
+    const module = words[number(8)];
     const length = number(4);
     hits.push({
       path: words[number(0)] ?? '',
@@ -60,7 +62,12 @@ export function unpackHits({ words, rows, numbers }: PackedHits): TextHit[] {
       offset: number(3),
       text: rows.slice(from, from + length),
       commented: flags % 2 === 1,
-      explained: target === undefined ? { role, group } : { role, group, target },
+      explained: {
+        role,
+        group,
+        ...(target === undefined ? {} : { target }),
+        ...(module === undefined ? {} : { from: module }),
+      },
     });
     from += length;
   }
