@@ -59,14 +59,18 @@ interface Asked {
   /** Every fifth file with an import: what its last name is, is asked from there. */
   readonly imports: readonly Name[];
   /** Others, asked before: code that was just loaded is slow, in whatever process. */
-  readonly before: readonly Name[];
+  readonly before: { readonly used: readonly Name[]; readonly imports: readonly Name[] };
 }
 
 function whatIsAsked(project: Project): Asked {
   const IMPORT = /^import \{ (?:[\w$]+, )*(?<name>[\w$]+) \} from ["']\./m;
-  const classes = namesIn(project, { every: 100 }, /^export class (?<name>\w+)/m);
+  const CLASS = /^export class (?<name>\w+)/m;
+  const classes = namesIn(project, { every: 100 }, CLASS);
   const imports = namesIn(project, { every: 5 }, IMPORT);
-  const before = namesIn(project, { every: 20, from: 1 }, IMPORT);
+  const before = {
+    used: namesIn(project, { every: 50, from: 1 }, CLASS),
+    imports: namesIn(project, { every: 20, from: 1 }, IMPORT),
+  };
   const [rare, ...others] = project.names;
   return { project, rare, used: [...others, ...classes], imports, before };
 }
@@ -236,7 +240,8 @@ async function warmRound({ ask, pid, bare, oursFirst, asked }: Both) {
       () => ask.definitions({ symbol, from: file }, PATIENT),
       () => bare.definition(symbol, file),
     );
-  await inTurn(asked.before, definitionOf);
+  await inTurn(asked.before.used, usesOf);
+  await inTurn(asked.before.imports, definitionOf);
   // All that is new first, and then the names again: a server that was asked twice before the next name would know more than the other.
   const uses = await inTurn(asked.used, usesOf);
   const definitions = await inTurn(asked.imports, definitionOf);

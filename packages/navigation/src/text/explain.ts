@@ -35,6 +35,7 @@ export function explainHits(
   const heads: Heads = {
     known: new Map(),
     imports: new Map(),
+    bound: null,
     places: MOST_PLACES,
     brackets: new Brackets(text, regions),
   };
@@ -90,18 +91,38 @@ function boundGroup(
   heads: Heads,
 ): Pick<Explained, 'group' | 'from'> {
   const { text } = held;
-  const name = /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + MOST_NAME))?.[0] ?? '';
+  heads.bound ??= boundIn(path, held, offset, heads);
+  const { name, within, alone } = heads.bound;
+  if (within === null) return alone;
+  if (isShorthand(heads.brackets, offset, name) && !importAt(text, offset, name)) return alone;
+  return within[kindAt(path, text, offset)];
+}
+
+/** What the hits of a file are that nothing binds anew. */
+interface Bound {
+  readonly name: string;
+  /** Null: something may. */
+  readonly within: Readonly<Record<Kind, Pick<Explained, 'group' | 'from'>>> | null;
+  readonly alone: Pick<Explained, 'group' | 'from'>;
+}
+
+/** All hits are of the same name. */
+function boundIn(path: string, held: Held, offset: number, heads: Heads): Bound {
+  const name = /^[\p{L}\p{N}_$]+/u.exec(held.text.slice(offset, offset + MOST_NAME))?.[0] ?? '';
   const meaning = known(held, name, heads);
   const imported = heads.imports.get(name);
   const module = imported && moduleFrom(path, imported.from);
   const from = module === undefined ? {} : { from: module };
-  const isMember = isShorthand(heads.brackets, offset, name) && !importAt(text, offset, name);
-  if (meaning === 'free' || meaning === 'unclear' || isMember) return { group: null, ...from };
-  const kind = kindAt(path, text, offset);
-  if (!imported || module === undefined) return { group: `${kind} bound in ${path}` };
+  const alone = { group: null, ...from };
+  if (meaning === 'free' || meaning === 'unclear') return { name, within: null, alone };
   // A path that is not relative means the same to all files of a folder, of one kind.
-  const within = imported.from.startsWith('.') ? '' : ` in ${dirname(path)} ${extensionOf(path)}`;
-  return { group: `${kind} bound to ${imported.name} of ${module}${within}`, ...from };
+  const within = imported?.from.startsWith('.') ? '' : ` in ${dirname(path)} ${extensionOf(path)}`;
+  const what = imported ? `bound to ${imported.name} of ${module}${within}` : `bound in ${path}`;
+  return {
+    name,
+    within: { type: { group: `type ${what}`, ...from }, value: { group: `value ${what}`, ...from } },
+    alone,
+  };
 }
 
 /** A module by its path from the root, as it is written; one that is not relative has its name only. */
@@ -116,8 +137,10 @@ function known(held: Held, head: string, heads: Heads): Meaning {
   return meaning;
 }
 
+type Kind = 'type' | 'value';
+
 /** A type and a value of one name are two things. */
-function kindAt(path: string, text: string, offset: number): 'type' | 'value' {
+function kindAt(path: string, text: string, offset: number): Kind {
   const before = text.slice(Math.max(0, offset - 200), offset).trimEnd();
   return /\.[cm]?tsx?$/.test(path) && /[:<|&]$/.test(before) ? 'type' : 'value';
 }
@@ -142,6 +165,7 @@ interface Heads {
   readonly known: Map<string, Meaning>;
   /** What is imported, also if something else may bind it too. */
   readonly imports: Map<string, Imported>;
+  bound: Bound | null;
   /** How many more places are looked at. */
   places: number;
   readonly brackets: Brackets;
