@@ -111,6 +111,9 @@ const BY_EXTENSION = new Map(
   ),
 );
 
+/** TypeScript, and not JavaScript. */
+export const hasTypes = (path: string): boolean => /^[cm]?tsx?$/.test(extensionOf(path));
+
 export const languageOf = (path: string): Language | null => BY_EXTENSION.get(extensionOf(path)) ?? null;
 
 /** What compilers and tools wrote, by the name of its folder. */

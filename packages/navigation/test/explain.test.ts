@@ -84,6 +84,14 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
   expect(groups(`${imported}switch (a) { case T.A: return A.x; } b = { c: d?.A };`)).toEqual([
     'value A of a',
   ]);
+  // What is imported under another name has this one elsewhere only.
+  expect(groups(`${imported}import { A as C } from 'd'; A.x`)).toEqual(['value A of a']);
+  expect(groups("import { x } from './b';\nimport { x as y } from './c';\nf(x + 1);")).toEqual([
+    'value bound to x of b',
+    'value bound to x of c',
+    'value bound to x of b',
+  ]);
+  expect(groups("import { x as y } from './b';\nconst x = y;")).toEqual(['value bound to x of b', null]);
   expect(groups('A.x; f(A.x)')).toEqual(['value A in a.ts', 'value A in a.ts']);
   const bound = [
     '(A) => A.x',
@@ -95,7 +103,6 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
     'f(A, 1); A.x',
     'const { a: A } = b; A.x',
     'try {} catch (A) { A.x }',
-    "import { A as C } from 'd'; A.x",
     'namespace N.A { A.x }',
     'namespace N\n  .A { A.x }',
     'f(...A); A.x',
@@ -113,8 +120,8 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
 });
 
 test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () => {
-  const says = (text: string): boolean =>
-    isBound(new Brackets(text, heldText(text).regions()), text.indexOf('Head'), 'Head');
+  const says = (text: string, path = 'a.ts'): boolean =>
+    isBound(new Brackets(path, text, heldText(text).regions()), text.indexOf('Head'), 'Head');
   for (const use of [
     'x = new Head()',
     'class A implements Head {',
@@ -150,6 +157,7 @@ test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () =
     'a = new Map<string, Head[]>();',
     'f(): Promise<Record<string, Head>> {',
     'let a: Emitter<[Head, B]>;',
+    'let a = new Map<string, [Head, B]>();',
     'f(a: { b: Head, c: D }) {',
     'f(): { b: Head } {',
     'type A = { b: Head };',
@@ -247,8 +255,18 @@ test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () =
     'export { a as Head };',
     'type Head = 1;',
     'async Head => 1',
+    'interface A { // what it is\n Head: B }',
+    'interface A { /* what it is */ Head: B }',
+    'class A { if(Head, b) {} }',
+    'class A { if(a: B, Head?: C): D; }',
+    'interface A { set offset(Head: B);',
+    'for (var a = 1, Head; a < Head; a++) (b);',
+    'class A { // of those that are new\n f(Head) {} }',
+    'class A { // and those in\n constructor(Head: B);',
   ])
     expect(says(binding), binding).toBe(false);
+  // Smaller than, and no type.
+  expect(says('var a=b<c,Head=1', 'a.js')).toBe(false);
 });
 
 test('[NAV2.9] a definition is guessed without parsing only if nothing else in the file may be one', () => {

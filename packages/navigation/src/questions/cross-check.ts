@@ -1,7 +1,7 @@
 import { isBuiltin } from 'node:module';
 import type { CodeLine, Uncovered } from '@reveille/protocol';
 import { extensionOf, isMade, languageOf, type Language } from '../languages.ts';
-import type { ServerSession } from '../lsp/session.ts';
+import type { ServerSession, Spot } from '../lsp/session.ts';
 import type { Role } from '../syntax/syntax.ts';
 import { isUse } from '../syntax/uses.ts';
 import type { Explained } from '../text/explain.ts';
@@ -53,32 +53,18 @@ export class Targets {
    */
   async foresee(
     hits: readonly TextHit[],
-    { name, own }: { readonly name: string; readonly own: readonly string[] },
+    { name, own }: { readonly name: string; readonly own: readonly Spot[] },
   ): Promise<void> {
     if (this.#session.language.opensAsked) return;
-    const isOwn = new Set(own);
-    const all = hitsToExplain(hits, this.#session.language);
-    // What a file binds anew, what follows there means.
-    const bound = new Set(all.filter(bindsAnew).map(({ path }) => path));
-    const likely = all.filter((hit) => {
-      const { role, target, from } = hit.explained;
-      const isOther = from !== undefined || isLikelyOther(hit, name) || bound.has(hit.path);
-      return role === 'code' && target === undefined && isOther && !isOwn.has(keyOf(hit));
-    });
-    const isSure = (hit: TextHit): boolean => bound.has(hit.path) || hit.explained.from === undefined;
-    const modules = Map.groupBy(
-      likely.filter((hit) => !isSure(hit)),
-      ({ explained: { from } }) => from,
-    );
-    const [sure, ...imported] = [likely.filter(isSure), ...modules.values()].map(
-      (some) => new Map(some.map((hit) => [hit.explained.group ?? keyOf(hit), hit])),
-    );
+    const likely = likelyOthers(hitsToExplain(hits, this.#session.language), { name, own });
+    const isOwn = new Set(own.map(keyOf));
+    const modules = [...Map.groupBy(likely.imported, ({ explained: { from } }) => from).values()];
     await Promise.all([
-      this.#askAll([...(sure ?? [])]),
-      ...imported.map(async (groups) => {
-        const [first, ...others] = groups;
+      this.#askAll(firstOfEach(likely.others)),
+      ...modules.map(async (module) => {
+        const [first, ...rest] = firstOfEach(module);
         const found = first && this.#foreseeing ? await this.of(first[1], first[0]) : [];
-        if (!found.some((key) => isOwn.has(key))) await this.#askAll(others);
+        if (!found.some((key) => isOwn.has(key))) await this.#askAll(rest);
       }),
     ]);
   }
@@ -95,15 +81,43 @@ export class Targets {
   }
 }
 
+/** Of each group the first: where its file imports it, most likely, which costs a server less than a call. */
+const firstOfEach = (hits: readonly TextHit[]): (readonly [string, TextHit])[] => [
+  ...new Map(hits.toReversed().map((hit) => [groupOf(hit), hit])),
+];
+
+/** Those of one group mean the same, whatever it is. */
+const groupOf = (hit: TextHit): string => hit.explained.group ?? keyOf(hit);
+
+/** Hits that are most likely no uses of what is defined in a file, and those that its text alone does not tell of. */
+function likelyOthers(
+  hits: readonly TextHit[],
+  { name, own }: { readonly name: string; readonly own: readonly Spot[] },
+): { readonly others: readonly TextHit[]; readonly imported: readonly TextHit[] } {
+  const isOwn = new Set(own.map(({ path }) => path));
+  const asked = hits.filter(({ explained: { role, target } }) => role === 'code' && target === undefined);
+  // What a file binds anew, what follows there means.
+  const bound = new Set(asked.filter(bindsAnew).map(({ path }) => path));
+  const others: TextHit[] = [];
+  const imported: TextHit[] = [];
+  for (const hit of asked) {
+    const isMember = hit.text[hit.column - 2] === '.';
+    if (isMember || (!isOwn.has(hit.path) && bound.has(hit.path))) others.push(hit);
+    else if (isOwn.has(hit.path)) continue;
+    else if (hit.explained.from !== undefined) imported.push(hit);
+    else if (isLikelyOther(hit, name)) others.push(hit);
+  }
+  return { others, imported };
+}
+
 /** A variable within something: `const { name } = await import('./other')`. */
-const bindsAnew = ({ text, column }: TextHit): boolean =>
-  /^\s+(?:const|let|var)\s[^=]*$/.test(text.slice(0, column - 1));
+const bindsAnew = ({ text, column, explained: { group } }: TextHit): boolean =>
+  group === null && /^\s+(?:const|let|var)\s+(?:[{[][^=]*|[\w$,\s]*)$/.test(text.slice(0, column - 1));
 
 /** A call that fills its line is most likely a use. */
 const isLikelyOther = ({ text, column }: TextHit, name: string): boolean =>
-  text[column - 2] === '.' ||
-  (!isUse(text, column, name) &&
-    !(text.slice(0, column - 1).trim() === '' && /^\(.*\);?$/.test(text.slice(column - 1 + name.length))));
+  !isUse(text, column, name) &&
+  !(text.slice(0, column - 1).trim() === '' && /^\(.*\);?$/.test(text.slice(column - 1 + name.length)));
 
 const MOST_FORESEEN = 300;
 /** Questions in the server's line at once. */
@@ -134,11 +148,11 @@ export async function crossCheck(
   const written = own.filter(({ commented }) => !commented);
   const code: Asked[] = [];
   for (const hit of written) {
-    const { role, group, target } = hit.explained;
+    const { role, target } = hit.explained;
     if (role === 'comment' || role === 'string') reasons.set(hit, REASONS[role]);
     else if (target !== undefined && !given.covered.has(target))
       reasons.set(hit, reasonOf(target, given.hits));
-    else code.push({ hit, role, group: group ?? keyOf(hit) });
+    else code.push({ hit, role, group: groupOf(hit) });
   }
 
   const found = await resolved(inquiry, session, { ...given, code });
@@ -155,7 +169,6 @@ export async function crossCheck(
 interface Asked {
   readonly hit: TextHit;
   readonly role: Explained['role'];
-  /** Those of one group mean the same, whatever it is. */
   readonly group: string;
 }
 
@@ -189,11 +202,7 @@ async function resolved(
     if (found.some((key) => covered.has(key))) uses.push(...group.map(({ hit }) => hit));
     else if (found.length === 0) unknown.push(...group);
     else {
-      const reason = await reasonFrom(
-        inquiry,
-        { target: found[0] ?? '', from: group[0]?.hit.path ?? '' },
-        hits,
-      );
+      const reason = await reasonFrom(inquiry, found[0] ?? '', hits);
       for (const { hit } of group) reasons.set(hit, reason);
     }
   }
@@ -217,14 +226,14 @@ async function targetsOf(inquiry: Inquiry, session: ServerSession, hit: TextHit)
   return [...within, ...outside];
 }
 
-/** What a server cannot follow leads to its import: then nobody knows what it is. */
+/** What a server cannot follow leads to an import, of whatever file of the group was asked about: then nobody knows what it is. */
 async function reasonFrom(
   inquiry: Inquiry,
-  { target, from }: { readonly target: string; readonly from: string },
+  target: string,
   hits: ReadonlyMap<string, TextHit>,
 ): Promise<string> {
   const at = hits.get(target);
-  const module = at?.path === from ? await unfollowed(inquiry, at) : null;
+  const module = at ? await unfollowed(inquiry, at) : null;
   if (module === null) return reasonOf(target, hits);
   // What comes with Node is nobody's of this tree, whether its types are installed or not.
   return isBuiltin(module) ? `imported from ${module}` : `${UNFOLLOWED}${module}`;

@@ -85,7 +85,7 @@ async function usagesByServer(
   early?.catch(() => undefined);
   const looking = inquiry.bringUp(session, name);
   const foreseen = new Targets(inquiry, session);
-  const own = guess.map(({ line, column }) => keyOf({ path: ask.file, line, column }));
+  const own = guess.map(({ line, column }) => ({ path: ask.file, line, column }));
   if (wasSettled) looking.then(({ hits }) => foreseen.foresee(hits, { name, own })).catch(() => undefined);
   const [look, anchors] = await Promise.all([looking, parsed(), projectFilesIn(inquiry, session.language)]);
 

@@ -13,7 +13,7 @@ export function isBound(brackets: Brackets, at: number, name: string): boolean {
   const end = at + name.length;
   const next = text[end];
   if (next === '.' && text[end + 1] !== '.') return true;
-  const before = text.slice(Math.max(0, at - NEAR), at);
+  const before = brackets.behind(at);
   if (/(?:^|[^.])\.$/.test(before))
     return !/\b(?:namespace|module)\s[\w$.\s]*$/.test(text.slice(Math.max(0, at - FAR), at));
   if (/\b(?:new|instanceof|extends|implements|typeof|keyof|satisfies|is)\s+$/.test(before)) return true;
@@ -23,7 +23,7 @@ export function isBound(brackets: Brackets, at: number, name: string): boolean {
   if (/^\s*=>/.test(after)) return isReturned(brackets, at);
   if (isOperand(before, after)) return true;
   if (/\bas\s+$/.test(before)) return isCast(brackets, at, after);
-  if (/[<,]\s*$/.test(before) && isTyped(text, at)) return true;
+  if (/[<,]\s*$/.test(before) && isTyped(brackets, at)) return true;
   return isTag(before, after) || isUsedIn(brackets, { from: at, to: end });
 }
 
@@ -53,10 +53,9 @@ function isCalled(brackets: Brackets, before: string, open: number): boolean {
 
 /** `(…): name =>`, and no choice (`a ? (b) : name => …`). */
 function isReturned(brackets: Brackets, at: number): boolean {
-  const { text } = brackets;
-  const closed = /\)\s*:\s*$/.exec(text.slice(Math.max(0, at - NEAR), at));
+  const closed = /\)\s*:\s*$/.exec(brackets.behind(at));
   const open = closed && brackets.opening(at - closed[0].length);
-  return open?.sign === '(' && /(?:[=(,:>[]|\b(?:async|return|default))\s*$/.test(behind(text, open.at));
+  return open?.sign === '(' && /(?:[=(,:>[]|\b(?:async|return|default))\s*$/.test(brackets.behind(open.at));
 }
 
 /** `value as name`, and not `{ value as name }` of an import or an export. */
@@ -73,7 +72,8 @@ const ARGUMENT = new RegExp(
 );
 const HERITAGE = /\bimplements\s[\w$.,\s<>|&[\]]*,\s*$/;
 
-function isTyped(text: string, at: number): boolean {
+function isTyped({ text, hasTypes }: Brackets, at: number): boolean {
+  if (!hasTypes) return false;
   const before = text.slice(Math.max(0, at - FAR), at);
   return ARGUMENT.test(before) || HERITAGE.test(before);
 }
@@ -93,13 +93,14 @@ const MOST_LEVELS = 6;
 
 /** Whether what stands in a bracket is part of a value or a type, and not of a pattern, of parameters or of a list of names. */
 function isUsedIn(brackets: Brackets, { from, to }: Part, level = 0): boolean {
-  const sign = /[(,[{:](?=(?:\s*\.\.\.)?\s*$)/.exec(behind(brackets.text, from))?.[0];
+  const sign = /[(,[{:](?=(?:\s*\.\.\.)?\s*$)/.exec(brackets.behind(from))?.[0];
   const open = sign === undefined || level > MOST_LEVELS ? null : brackets.opening(from);
   const next = /\S/.exec(ahead(brackets.text, to))?.[0] ?? '';
   if (!open) return false;
   const isTyped = sign === ':';
   if (open.sign === ';') return isTyped;
-  if (open.sign === '(') return isTyped || isGiven(brackets, open.at);
+  if (open.sign === '(')
+    return isTyped || isGiven(brackets, open.at, { isListed: sign === ',' || /[,:?]/.test(next) });
   if (open.sign === '[') return isTyped || (/[,\]]/.test(next) && isInList(brackets, open.at, level));
   return /[,}]/.test(next) && isInBraces(brackets, { open: open.at, isTyped, level });
 }
@@ -107,24 +108,25 @@ function isUsedIn(brackets: Brackets, { from, to }: Part, level = 0): boolean {
 /** `{ name }` of a value is a member too: it leads to the name, and no further. */
 export function isShorthand(brackets: Brackets, at: number, name: string): boolean {
   const { text } = brackets;
-  if (!/[{,]\s*$/.test(behind(text, at)) || !/^\s*[,}]/.test(ahead(text, at + name.length))) return false;
+  if (!/[{,]\s*$/.test(brackets.behind(at)) || !/^\s*[,}]/.test(ahead(text, at + name.length))) return false;
   return brackets.opening(at)?.sign === '{';
 }
 
 const CALLED = String.raw`[\w$.]+(?:<[^<>()]*>)?\s*$`;
 /** Before parentheses in which no parameters are declared. */
-const CALLS = new RegExp(
-  String.raw`(?:@[\w$]+|\.[\w$]+(?:<[^<>()]*>)?|\b(?:if|while|switch))\s*$|\bnew\s+${CALLED}`,
-);
+const CALLS = new RegExp(String.raw`(?:@[\w$]+|\.[\w$]+(?:<[^<>()]*>)?)\s*$|\bnew\s+${CALLED}`);
+/** Likewise; but a method may be called so too, and has parameters. */
+const CONDITION = /\b(?:if|while|switch)\s*$/;
 /** Likewise, if nothing but the end of a statement or of a part follows. */
 const CALLS_WITHIN = new RegExp(
-  String.raw`(?:[=([!&|?:+-]|=>|\b(?:await|return|throw|yield|typeof|void|case|of|in|else))\s*${CALLED}`,
+  String.raw`(?:[=([!&|?:+-]|=>|\b(?:await|return|throw|yield|typeof|void|case|of|in|else)\b)\s*${CALLED}`,
 );
 
 /** In parentheses: an argument, or a value that is grouped, and no parameter. Behind those is a body, a type or an arrow, or nothing. */
-function isGiven(brackets: Brackets, open: number): boolean {
-  const before = behind(brackets.text, open);
-  if (CALLS.test(before)) return true;
+function isGiven(brackets: Brackets, open: number, { isListed }: { readonly isListed: boolean }): boolean {
+  const before = brackets.behind(open);
+  if (CALLS.test(before) || (CONDITION.test(before) && !isListed)) return true;
+  if (/\bfor(?:\s+await)?\s*$/.test(before)) return false;
   const close = brackets.closing(open);
   if (close === null) return false;
   const after = ahead(brackets.text, close + 1);
@@ -141,11 +143,12 @@ function isInList(brackets: Brackets, open: number, level: number): boolean {
   const { text } = brackets;
   const close = brackets.closing(open);
   if (close === null) return false;
-  const before = behind(text, open);
+  const before = brackets.behind(open);
   const after = ahead(text, close + 1);
   if (/(?:[\w$)\]]|\?\.)$/.test(before) && !/\b(?:const|let|var|using)$/.test(before)) return true;
   if (/^\s*(?:=(?!=)|(?:of|in)\b)/.test(after)) return false;
   if (/^\s*[.;]|^[[(]/.test(after) || VALUED.test(before)) return true;
+  if (/,\s*$/.test(before) && isTyped(brackets, open)) return true;
   // What is calculated for a key is a value.
   if (/^\s*:/.test(after) && /[{,;]\s*$/.test(before) && isKey(brackets, open)) return true;
   return isUsedIn(brackets, { from: open, to: close + 1 }, level + 1);
@@ -162,7 +165,7 @@ function isInBraces(
   { open, isTyped, level }: { readonly open: number; readonly isTyped: boolean; readonly level: number },
 ): boolean {
   const { text } = brackets;
-  const before = behind(text, open);
+  const before = brackets.behind(open);
   const close = brackets.closing(open);
   if (close === null || /^\s*=(?![=>])/.test(ahead(text, close + 1))) return false;
   // No key of a pattern ends with a parenthesis: it is a type, or one of two values.
@@ -176,5 +179,4 @@ function isInBraces(
   );
 }
 
-const behind = (text: string, at: number): string => text.slice(Math.max(0, at - NEAR), at);
 const ahead = (text: string, at: number): string => text.slice(at, at + NEAR);

@@ -1,4 +1,6 @@
+import { hasTypes } from '../languages.ts';
 import type { Regions } from './lexer.ts';
+import { lineNear } from './spots.ts';
 
 /** What is open at a place: a bracket; or within one, something that ended before. */
 export interface Opening {
@@ -6,6 +8,8 @@ export interface Opening {
   readonly sign: '(' | '[' | '{' | ';';
 }
 
+/** So much before a place tells what it is. */
+const NEAR = 60;
 /** So far a bracket is looked for, and so far in all for one file. */
 const FAR = 2_000;
 const FAR_IN_ALL = 1_000_000;
@@ -18,12 +22,30 @@ const UNCLEAR = `'"\`/`;
 /** The brackets of a text, as far as they are near. Whoever looks for many of them in one file asks one of these. */
 export class Brackets {
   readonly text: string;
+  /** It is TypeScript: what stands behind `<` may be a type. */
+  readonly hasTypes: boolean;
   readonly #regions: Regions | null;
   #left = FAR_IN_ALL;
 
-  constructor(text: string, regions: Regions | null) {
+  constructor(path: string, text: string, regions: Regions | null) {
     this.text = text;
+    this.hasTypes = hasTypes(path);
     this.#regions = regions;
+  }
+
+  /** What stands right before a place, behind the last comment: a word that ends one is none of the code. */
+  behind(at: number): string {
+    const start = Math.max(0, at - NEAR);
+    const before = this.text.slice(start, at);
+    for (let end = before.length; end > 0;) {
+      const line = before.lastIndexOf('\n', end - 1);
+      const block = before.lastIndexOf('*/', end - 1);
+      if (line < 0 && block < 0) return before;
+      end = Math.max(line, block);
+      if (this.#isComment(start + end - (end === line ? 1 : 0)))
+        return before.slice(end + (end === line ? 1 : 2));
+    }
+    return before;
   }
 
   /** Null: it is not near, or the text does not tell. */
@@ -60,6 +82,13 @@ export class Brackets {
       else if (CLOSES.includes(sign) && --depth === 0) return at;
     }
     return null;
+  }
+
+  #isComment(at: number): boolean {
+    if (this.#regions) return this.#regions.at(at)?.role === 'comment';
+    // Where nobody can say, it is one if it may be.
+    const start = lineNear(this.text, at + 1) ?? at;
+    return /\/\/|\*/.test(this.text.slice(start, at + 1));
   }
 
   #matters(sign: string): boolean {

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path/posix';
-import { extensionOf, languageOf } from '../languages.ts';
+import { extensionOf, hasTypes, languageOf } from '../languages.ts';
 import { isBound, isShorthand } from './bound.ts';
 import { Brackets } from './brackets.ts';
 import type { Held } from './contents.ts';
@@ -37,7 +37,7 @@ export function explainHits(
     imports: new Map(),
     bound: null,
     places: MOST_PLACES,
-    brackets: new Brackets(text, regions),
+    brackets: new Brackets(path, text, regions),
   };
   return spots.map(({ offset }) => {
     const region = regions && regions.at(offset);
@@ -93,6 +93,8 @@ function boundGroup(
   const { text } = held;
   heads.bound ??= boundIn(path, held, offset, heads);
   const { name, within, alone } = heads.bound;
+  const renamed = renamedAt(text, offset, name);
+  if (renamed !== null) return importedAs(path, { from: renamed, name }).value;
   if (within === null) return alone;
   if (isShorthand(heads.brackets, offset, name) && !importAt(text, offset, name)) return alone;
   return within[kindAt(path, text, offset)];
@@ -111,18 +113,25 @@ function boundIn(path: string, held: Held, offset: number, heads: Heads): Bound 
   const name = /^[\p{L}\p{N}_$]+/u.exec(held.text.slice(offset, offset + MOST_NAME))?.[0] ?? '';
   const meaning = known(held, name, heads);
   const imported = heads.imports.get(name);
-  const module = imported && moduleFrom(path, imported.from);
-  const from = module === undefined ? {} : { from: module };
-  const alone = { group: null, ...from };
+  const alone = { group: null, ...(imported ? { from: moduleFrom(path, imported.from) } : {}) };
   if (meaning === 'free' || meaning === 'unclear') return { name, within: null, alone };
+  const own = `bound in ${path}`;
+  const within = imported
+    ? importedAs(path, imported)
+    : { type: { group: `type ${own}` }, value: { group: `value ${own}` } };
+  return { name, within, alone };
+}
+
+/** What all files that import the same mean by it. */
+function importedAs(
+  path: string,
+  imported: Imported,
+): Readonly<Record<Kind, Pick<Explained, 'group' | 'from'>>> {
+  const from = moduleFrom(path, imported.from);
   // A path that is not relative means the same to all files of a folder, of one kind.
-  const within = imported?.from.startsWith('.') ? '' : ` in ${dirname(path)} ${extensionOf(path)}`;
-  const what = imported ? `bound to ${imported.name} of ${module}${within}` : `bound in ${path}`;
-  return {
-    name,
-    within: { type: { group: `type ${what}`, ...from }, value: { group: `value ${what}`, ...from } },
-    alone,
-  };
+  const within = imported.from.startsWith('.') ? '' : ` in ${dirname(path)} ${extensionOf(path)}`;
+  const what = `bound to ${imported.name} of ${from}${within}`;
+  return { type: { group: `type ${what}`, from }, value: { group: `value ${what}`, from } };
 }
 
 /** A module by its path from the root, as it is written; one that is not relative has its name only. */
@@ -142,7 +151,7 @@ type Kind = 'type' | 'value';
 /** A type and a value of one name are two things. */
 function kindAt(path: string, text: string, offset: number): Kind {
   const before = text.slice(Math.max(0, offset - 200), offset).trimEnd();
-  return /\.[cm]?tsx?$/.test(path) && /[:<|&]$/.test(before) ? 'type' : 'value';
+  return hasTypes(path) && /[:<|&]$/.test(before) ? 'type' : 'value';
 }
 
 const ALONE = { group: null };
@@ -184,6 +193,8 @@ function meaningOf(held: Held, head: string, heads: Heads): Meaning {
     if (isNamePart(text, at - 1) || isNamePart(text, at + head.length)) continue;
     // In a comment or a string nothing is bound.
     if (isBound(heads.brackets, at, head) || held.regions()?.at(at)) continue;
+    // `import { head as other }` binds the other.
+    if (renamedAt(text, at, head) !== null) continue;
     if (bound !== 'free') return 'unclear';
     const imported = importAt(text, at, head);
     if (imported) heads.imports.set(head, imported);
@@ -209,19 +220,30 @@ const NOT_IN_IMPORT = new Set(`;'"\`=(`);
 
 /** What a name stands for that is bound by the import around it; null: there is none. */
 export function importAt(text: string, at: number, head: string): Imported | null {
+  const around = importAround(text, at);
+  if (!around || isRenamed(text, at + head.length)) return null;
+  const { from, before } = around;
+  if (/\*\s*as\s+$/.test(before.slice(-LONGEST_NAME))) return { from, name: '*' };
+  const original = /([\w$]+)\s+as\s+$/.exec(before.slice(-LONGEST_NAME))?.[1];
+  if (original !== undefined) return { from, name: original };
+  return { from, name: before.includes('{') ? head : 'default' };
+}
+
+/** The module of an import around a name that is bound under another (`{ name as other }`), and not itself; null: there is none. */
+function renamedAt(text: string, at: number, name: string): string | null {
+  return isRenamed(text, at + name.length) ? (importAround(text, at)?.from ?? null) : null;
+}
+
+const isRenamed = (text: string, end: number): boolean => /^\s+as\s/.test(text.slice(end, end + 40));
+
+/** The import that an offset is in: its module, and what stands before the offset. */
+function importAround(text: string, at: number): { readonly from: string; readonly before: string } | null {
   let near = at;
   while (near > 0 && at - near < LONGEST_IMPORT && !NOT_IN_IMPORT.has(text[near - 1] ?? '')) near -= 1;
   const found = text.slice(near, at).lastIndexOf('import');
   const start = near + found;
   if (found < 0 || (start > 0 && text[start - 1] !== '\n')) return null;
-  const before = text.slice(start, at);
   const after = /^[^;'"`=(]*\bfrom\s*(['"])([^'"\n]+)\1/.exec(text.slice(at, at + LONGEST_IMPORT));
   const from = after?.[2];
-  if (from === undefined) return null;
-  if (/\*\s*as\s+$/.test(before.slice(-LONGEST_NAME))) return { from, name: '*' };
-  const original = /([\w$]+)\s+as\s+$/.exec(before.slice(-LONGEST_NAME))?.[1];
-  if (original !== undefined) return { from, name: original };
-  // `{ Head as other }` binds the other.
-  if (/^[\w$]+\s+as\s/.test(text.slice(at, at + head.length + 40))) return null;
-  return { from, name: before.includes('{') ? head : 'default' };
+  return from === undefined ? null : { from, before: text.slice(start, at) };
 }

@@ -1,4 +1,4 @@
-import { languageOf } from '../languages.ts';
+import { hasTypes, languageOf } from '../languages.ts';
 import { isUse } from '../syntax/uses.ts';
 import { isBound } from './bound.ts';
 import { Brackets } from './brackets.ts';
@@ -24,7 +24,7 @@ export function plainUses(path: string, held: Held, name: string): PlainUses | n
   const { text } = held;
   const regions = held.regions();
   const used = spotsOf(text, name, held.lines()).filter(({ offset }) => !regions?.at(offset));
-  const brackets = new Brackets(text, regions);
+  const brackets = new Brackets(path, text, regions);
   const isPlain = regions ? plainIn(path, { brackets, regions }, name) : () => false;
   const imported = importedUses(brackets, { used, name, isPlain });
   if (imported || !regions || !used.every(isPlain)) return imported;
@@ -53,7 +53,7 @@ function plainIn(
     return text.slice(offset - column + 1, offset + rest.length);
   };
   // In TypeScript a method may be declared without a body.
-  const hasBodies = !/\.[cm]?tsx?$/.test(path);
+  const hasBodies = !hasTypes(path);
   const isCalled = callsIn(text, regions);
   return (spot) =>
     isUse(rowOf(spot), spot.column, name) ||

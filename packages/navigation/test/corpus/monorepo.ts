@@ -218,6 +218,7 @@ export const uninstalled: Repository = {
       'export const join = (a: string) => a;',
       'export const only = 1;',
       'export class Pulse {}',
+      'export class Tone {}',
     ),
     'packages/core/src/own.ts': lines(
       "import { Signal, only } from './index';",
@@ -240,6 +241,15 @@ export const uninstalled: Repository = {
     'packages/app/src/renamed.ts': lines(
       "import { Pulse as Beat } from '@acme/core';",
       'export const beat = new Beat();',
+    ),
+    // What these mean is the same, and found out at one of them.
+    'packages/app/src/tone-high.ts': lines(
+      "import { Tone } from '@acme/core';",
+      'export const high = new Tone();',
+    ),
+    'packages/app/src/tone-low.ts': lines(
+      "import { Tone } from '@acme/core';",
+      'export const low = new Tone();',
     ),
   },
   questions: [
@@ -264,6 +274,14 @@ export const uninstalled: Repository = {
       is: [],
       partly: true,
       uncovered: 'the server does not know what it is',
+    },
+    {
+      ask: 'usages',
+      symbol: 'Tone',
+      file: 'packages/core/src/index.ts',
+      is: [],
+      partly: true,
+      uncovered: 'could not follow, or does not have: @acme/core',
     },
     // What comes with Node is another one for certain, though its types are not there.
     {

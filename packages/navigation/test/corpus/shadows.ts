@@ -42,6 +42,13 @@ export const shadows: Repository = {
       '}',
       'scale(1);',
     ),
+    'src/inks.ts': lines('export const RED = "crimson";', 'export const only = RED;'),
+    'src/both.ts': lines(
+      "import { RED } from './colors.ts';",
+      "import { RED as CRIMSON } from './inks.ts';",
+      'export const both = [RED, CRIMSON];',
+    ),
+    'src/another.ts': lines("import { RED as CRIMSON } from './inks.ts';", 'export const other = CRIMSON;'),
   },
   questions: [
     { ask: 'define', symbol: 'scale', from: 'src/pens.ts', is: ['src/colors.ts:3'] },
@@ -71,8 +78,33 @@ export const shadows: Repository = {
       ask: 'usages',
       symbol: 'RED',
       file: 'src/colors.ts',
-      is: ['src/colors.ts:2', 'src/dots.tsx:11', 'src/dots.tsx:5', 'src/pens.ts:1', 'src/pens.ts:8'],
+      is: [
+        'src/both.ts:1',
+        'src/both.ts:3',
+        'src/colors.ts:2',
+        'src/dots.tsx:11',
+        'src/dots.tsx:5',
+        'src/pens.ts:1',
+        'src/pens.ts:8',
+      ],
       uncovered: 'another symbol',
     },
+    // Imported under another name beside one that has it: two files say the same of what they import.
+    {
+      ask: 'usages',
+      symbol: 'RED',
+      file: 'src/inks.ts',
+      is: [
+        'src/another.ts:1',
+        'src/another.ts:1',
+        'src/another.ts:2',
+        'src/both.ts:2',
+        'src/both.ts:2',
+        'src/both.ts:3',
+        'src/inks.ts:2',
+      ],
+      uncovered: 'another symbol',
+    },
+    { ask: 'define', symbol: 'CRIMSON', from: 'src/both.ts', is: ['src/inks.ts:1'] },
   ],
 };
