@@ -36,7 +36,7 @@ export class Syntax implements AsyncDisposable {
   readonly #thread: Thread<SyntaxQuestion>;
   /** Of the files that were asked about last: many questions are about the same ones. */
   readonly #known = new Map<string, Known>();
-  readonly #named = new Map<string, Map<string, readonly SyntaxDefinition[] | null>>();
+  readonly #named = new Map<string, Map<string, Promise<readonly SyntaxDefinition[] | null>>>();
   /** Texts that took too long, or brought the parser down. */
   readonly #bad = new Set<string>();
 
@@ -67,14 +67,13 @@ export class Syntax implements AsyncDisposable {
     if (known?.extension === extension)
       return known.definitions?.filter((each) => each.name === name) ?? null;
     const key = `${extension}\0${name}`;
-    const asked = this.#named.get(text) ?? new Map<string, readonly SyntaxDefinition[] | null>();
-    const before = asked.get(key);
-    if (before !== undefined) return before;
-    const found = await this.#ask<'named'>(path, { kind: 'named', text, name });
+    const asked = this.#named.get(text) ?? new Map<string, Promise<readonly SyntaxDefinition[] | null>>();
+    const found = asked.get(key) ?? this.#ask<'named'>(path, { kind: 'named', text, name });
     asked.set(key, found);
+    found.catch(() => asked.delete(key));
     this.#named.set(text, asked);
     forgetOldest(this.#named);
-    return found;
+    return await found;
   }
 
   /** What is defined at this very place. */

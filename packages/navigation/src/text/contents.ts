@@ -1,6 +1,7 @@
 import { Depths } from './depths.ts';
 import { regionsOf, type Regions } from './lexer.ts';
 import { Lines } from './lines.ts';
+import { passedOnIn, type PassedOn } from './passed-on.ts';
 import { lineNear } from './spots.ts';
 
 /** A text in memory, with what was found out about it. */
@@ -13,6 +14,7 @@ export interface Held {
   readonly depths: () => Depths | null;
   /** Where its first namespace begins; infinite: it has none. */
   readonly firstSpace: () => number;
+  readonly passedOn: () => PassedOn;
 }
 
 const MOST_BYTES = 96 * 2 ** 20;
@@ -101,6 +103,7 @@ export function heldText(text: string): Held {
   let lines: Lines | undefined;
   let depths: Depths | null | undefined;
   let firstSpace: number | undefined;
+  let passedOn: PassedOn | undefined;
   const held: Held = {
     text,
     regions: () => (regions === undefined ? (regions = regionsOf(text)) : regions),
@@ -111,6 +114,7 @@ export function heldText(text: string): Held {
     },
     firstSpace: () =>
       (firstSpace ??= Math.min(firstLineWith(text, 'namespace '), firstLineWith(text, 'module '))),
+    passedOn: () => (passedOn ??= passedOnIn(text)),
   };
   return held;
 }

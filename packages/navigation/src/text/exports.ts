@@ -68,31 +68,27 @@ function fileOf(module: string, has: (path: string) => boolean): string | null {
 
 export const escaped = (name: string): string => name.replaceAll('$', String.raw`\$`);
 
-const LIST = /^export\s*\{([^{}]*)\}(?:\s*from\s*(['"])([^'"\n]+)\2)?/gm;
-const STAR = /^export\s*\*\s*(as\s+[\w$]+\s*)?from\s*(['"])([^'"\n]+)\2/gm;
-
 /** From where a file that does not declare a name may export it. */
 function passedOn(
   held: Held,
   head: string,
 ): readonly { readonly from: string; readonly name: string }[] | 'unclear' {
+  const { lists, stars } = held.passedOn();
   const named: { from: string; name: string }[] = [];
-  for (const { 1: list = '', 3: from } of held.text.matchAll(LIST))
-    for (const entry of list.split(',')) {
+  for (const { names, from } of lists)
+    for (const entry of names.split(',')) {
       const [name = '', as, other = name] = entry.trim().split(/\s+/);
       if (as !== undefined && as !== 'as') {
         if (entry.includes(head)) return 'unclear';
         continue;
       }
       if (other !== head) continue;
-      // What is exported by name alone was imported or is declared in a way that was not seen.
       if (from === undefined) return 'unclear';
       named.push({ from, name });
     }
   if (named.length > 0) return named.length === 1 ? named : 'unclear';
-  const stars = [...held.text.matchAll(STAR)];
-  if (stars.some(([, as]) => as !== undefined && as.includes(head))) return 'unclear';
-  return stars.filter(([, as]) => as === undefined).map(({ 3: from = '' }) => ({ from, name: head }));
+  if (stars.some(({ as }) => as?.includes(head))) return 'unclear';
+  return stars.filter(({ as }) => as === undefined).map(({ from }) => ({ from, name: head }));
 }
 
 /** What declares a name at the top of a file. */
