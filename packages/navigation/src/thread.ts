@@ -42,6 +42,11 @@ export class Thread<Q extends object> implements AsyncDisposable {
     this.#options = options;
   }
 
+  /** Somebody has asked, and it was not ended since. */
+  get begun(): boolean {
+    return this.#worker !== null;
+  }
+
   async ask(question: Q): Promise<unknown> {
     // What goes on after the end must not begin a thread that nobody ends.
     if (this.#closed) throw this.#stopped();

@@ -282,7 +282,13 @@ test('[NAV2.9] a definition is guessed without parsing only if nothing else in t
   expect(isAll('function x(): void;\nfunction x(a: b): void;')).toEqual({ spots: [1, 2], all: true });
   expect(isAll('const xx = 1;\nf(x)')).toEqual({ spots: [], all: false });
   // A statement of its own, and a list of values.
-  for (const more of ['f();\nx;', 'const a = {\n  b,\n  x,\n};', 'x[0] = 1;', 'if (a) {\n}\nx;'])
+  for (const more of [
+    'f();\nx;',
+    'export default x;',
+    'const a = {\n  b,\n  x,\n};',
+    'x[0] = 1;',
+    'if (a) {\n}\nx;',
+  ])
     expect(isAll(`export function x() {}\n${more}`), more).toEqual({ spots: [1], all: true });
   for (const more of [
     'let a,\n  x;',

@@ -23,7 +23,10 @@ export async function usages(inquiry: Inquiry, asked: UsagesAsk): Promise<Usages
   const isSoon = inquiry.waits || inquiry.isWarm(language);
   const { name } = splitSymbol(ask.symbol);
   // The disk is looked at while the file is parsed, or while a server starts, which needs to know what is there first.
-  if (language && !isSoon) inquiry.look(name, { explain: true }).catch(() => undefined);
+  if (language && !isSoon) {
+    inquiry.look(name, { explain: true }).catch(() => undefined);
+    inquiry.syntax.begin();
+  }
   const text = (await inquiry.text(ask.file)) ?? '';
   const guess = guessedSpots(text, ask.symbol);
   const known = isSoon && guess.length > 0 ? null : await usageAnchors(inquiry, ask, guess);

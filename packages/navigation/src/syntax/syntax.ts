@@ -46,6 +46,7 @@ export class Syntax implements AsyncDisposable {
 
   /** Makes the thread ready for those who will ask. */
   begin(): void {
+    if (this.#thread.begun) return;
     for (const path of ['a.js', 'a.ts'])
       this.#ask<'named'>(path, { kind: 'named', text: SAMPLE, name: 'c' }).catch(() => undefined);
   }

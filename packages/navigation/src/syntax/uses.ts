@@ -1,6 +1,6 @@
 /** Right before a name that is used, not defined, and right after one. */
 const BEFORE =
-  /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is))$/;
+  /(?:[.(:<|&=+!?>[-]|\b(?:new|extends|implements|instanceof|typeof|return|throw|case|in|of|await|yield|void|delete|keyof|as|is|default))$/;
 const AFTER = /^\s*[.)\]]|^\[/;
 const PASSED = /^\s*(?:import|export)\b[^'"]*\bfrom\s*['"]/;
 /** Nobody passes more on in one line: all of a minified file is one. */
