@@ -21,6 +21,7 @@ const TEXTS: readonly string[] = [
   'let x = (() => {\n  let x = new A();\n})();\nvar x = { a: 1 };\nconst x = [1];',
   'const x = (a) => a;\nlet x = function () {};\nvar x = async () => 1;\nconst x = f(1), y = 2;\nlet x;\nexport var x;\nlet x, y;',
   "export const x = Symbol('x');\nconst x: A<B[]> | C = f<D>(1);\nexport const x: A = y.z;\nconst x = async(a) => a;\nlet x = y => y;\nconst x: () => A = f();",
+  "const x = /[a(]/;\nexport const x: { [a: string]: B } = {\n};\nlet x: A['b'] | (C) = [];\nconst x: { a(): B } = f(1);",
   'export const enum x {\n}\nconst enum x {}',
   'export type x = A;\ntype x<T> = T;\nexport namespace x {\n}\ndeclare namespace x.y {\n}\nexport type { x };',
   '/**\n * Of many words,\n * and lines.\n *\n * @param a\n */\nexport abstract class x extends y.z {\n}\n',
@@ -65,6 +66,7 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
     ['variable', null, 'variable', 'variable'],
     [null, null, null, 'variable', 'variable', 'variable', null],
     ['variable', null, 'variable', 'variable', null, null, null],
+    ['variable', 'variable', null, null],
     ['enum', 'enum'],
     ['type', 'type', 'namespace', null, null],
     ['class'],
@@ -87,12 +89,12 @@ test('[NAV1.6] what begins its line and is declared at the top is known without 
   expect(placeText('a.ts', heldText('a'), { line: 3, column: 1 }).text).toBe('');
 });
 
-test('[NAV1.14] in a file with elements, what an import binds is known by it; where it may be something else is told', () => {
+test('[NAV1.14] in a file whose signs cannot be told apart, what an import binds is known by it; where it may be something else is told', () => {
   const uses = (...rows: string[]) => {
     const found = plainUses('a.tsx', heldText(rows.join('\n')), 'x');
     return found && [...found.spots.map(({ line, column }) => `${line}:${column}`), ...found.others];
   };
-  const element = "const e = <p>It isn't `closed</p>;";
+  const element = "const e = <Of<p>>It isn't `closed</Of>;";
   const imported = "import { x } from './a';";
   expect(heldText(element).regions()).toBeNull();
   expect(uses(imported, element, 'x.y(); new x(); f(a as x);')).toEqual(['1:10']);

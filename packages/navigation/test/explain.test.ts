@@ -24,33 +24,59 @@ const TEXTS: readonly string[] = [
   "typeof x / x; a.return / x / 'x'",
   "(a(')') + b) / x; // x\nf(/* ( */ a)(b) / x + 'x'; a.if(b) / x / 'x'",
   "const a = '<b>x</b>' + x; // it's <br/> x\nif (a <x) x",
+  'type A = `x ${x} ${string & x} x`; let a: x',
+  "// So it is.\nreturn /'x/.test(x) + 'x'",
 ];
 
-test('[NAV1.6] comments and strings are told from code by the text alone as the parser tells them', async () => {
-  const syntax = new Syntax();
-  for (const text of TEXTS) {
-    const parsed = await syntax.roles('a.ts', text, spotsOf(text, 'x'));
-    expect(
-      explained(text).map(({ role }) => role),
-      text,
-    ).toEqual(parsed);
-  }
-});
+/** Likewise, with elements. */
+const ELEMENTS: readonly string[] = [
+  '<b>x</b>',
+  "f(<b>it's x</b>, 'x', x)",
+  "a = <p>it's</p>; b = 'x' + x",
+  "return <>'x' {x} // x</>; // x",
+  "return ( // x\n  <a b=\"x's\" c={x} {...x} d='x' x>{/* x */}{'x'}{`x ${<i>x {x}</i>}`} x &amp; x</a>)",
+  'a = b ? <x.y z={{ x: x }} /> : <><x-y /* x */ z>x</x-y>x<br/>x</>; x',
+  'const f = <T,>(x: T) => <p>x{x as T}</p>; const g = <T extends x>(a: T) => <p>x {a < x}</p>',
+  'if (a <x && b> x) <x/>; a = b as Map<x, y>; c = [<li key={x}>x</li>, x]',
+  '<A b={() => { if (x) { return <B>x</B>; } }}>\n  x\n  {x.map((y) => <C key={x}>{y} x</C>)}\n</A>',
+];
+
+test.for([
+  ['a.ts', TEXTS],
+  ['a.tsx', ELEMENTS],
+] as const)(
+  '[NAV1.6] comments and strings are told from code by the text alone as the parser tells them: %s',
+  async ([path, texts]) => {
+    await using syntax = new Syntax();
+    for (const text of texts) {
+      const parsed = await syntax.roles(path, text, spotsOf(text, 'x'));
+      expect(
+        explained(text).map(({ role }) => role),
+        text,
+      ).toEqual(parsed);
+    }
+  },
+);
 
 test('[NAV1.6] what the text alone does not tell is left to the parser', () => {
-  // A template or a string without end, JSX, a slash that may divide or not; and another language.
+  // A template or a string without end, a slash that may divide or not; and another language.
   for (const text of [
     '`x',
     "'x\n'",
     '/* x',
-    '<b>x</b>',
     "if (a) /'x/.test(b)",
     "while (f(a)) /'x/.test(b)",
-    // Text between tags has quotes that begin nothing.
-    "f(<b>it's x</b>, 'x')",
-    "a = <p>it's</p>; b = 'x'",
-    "return <>'x'</>",
     "}\n/'/.exec(x)",
+    // What may be an element and is none, or none that can be told.
+    'a = <T>(x: T) => 1; "</T>"',
+    'a = <any>x; b = "</any>" // x',
+    'a = <b>x</c>',
+    'a = <b>x<c></b></c>',
+    'a = <b>x > y</b>',
+    'a = <b x; "/>"',
+    'a = <b>{x</b>',
+    'a = <Of<x> />',
+    'a = <b c=<i>x</i> />',
   ])
     expect(explained(text)[0], text).toEqual({ role: null, group: null });
   expect(explainHits('a.py', heldText('x'), [{ offset: 0 }])).toEqual([{ role: null, group: null }]);
@@ -258,6 +284,8 @@ test('[NAV2.9] whatever may bind a name anew is not taken for a use of it', () =
     'interface A { // what it is\n Head: B }',
     'interface A { /* what it is */ Head: B }',
     'class A { if(Head, b) {} }',
+    'a.f(function b<C, Head extends D = E>(g) {})',
+    'a.f(function b<C, Head>(g) {})',
     'class A { if(a: B, Head?: C): D; }',
     'interface A { set offset(Head: B);',
     'for (var a = 1, Head; a < Head; a++) (b);',

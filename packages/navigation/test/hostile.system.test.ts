@@ -31,6 +31,13 @@ const TEXTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   comments: { 'a.js': some(200_000, () => '/*X*/') },
   'a comment of many lines': { 'a.js': `/*\n${some(100_000, () => ' * X\n')}*/` },
   strings: { 'a.js': some(300_000, () => '"X"') },
+  elements: { 'a.js': `a = ${some(200_000, () => '<X>')}</X>` },
+  'elements that are closed': { 'a.js': `a = [${some(100_000, () => '<X b="X"/>,')}]` },
+  'elements in code in elements': { 'a.js': `a = ${some(100_000, () => '<X>{')}</X>` },
+  'an element that does not end': { 'a.js': `a = <X ${some(300_000, () => 'X ')}/>` },
+  'angles behind comments': {
+    'a.js': `a = (${some(100_000, () => '//X\n')}${some(100_000, () => '<X,')}</X>`,
+  },
   templates: { 'a.js': some(200_000, () => '`${X') },
   'slashes that divide, or not': { 'a.js': `${some(300_000, () => '(X)/')}"` },
   classes: { 'a.js': some(150_000, () => 'class X {') },

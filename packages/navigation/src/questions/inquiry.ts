@@ -12,6 +12,7 @@ import type { PlaceText } from '../text/declared.ts';
 import { namesBefore, type Before } from '../text/names.ts';
 import type { Scout } from '../text/scout.ts';
 import type { PlainUses } from '../text/plain-uses.ts';
+import { isImportAt } from '../text/imports.ts';
 import type { Spot } from '../text/spots.ts';
 import type { Survey, SurveyAsk } from '../text/trees.ts';
 import type { Changes, Look, TextHit } from '../text/known-tree.ts';
@@ -234,7 +235,8 @@ export class Inquiry {
   ): Promise<(Partial<SyntaxDefinition> & Pick<SyntaxDefinition, 'name' | 'kind'>) | null> {
     const { declared } = await this.placeText(spot);
     if (declared) return { ...declared, container: null };
-    return (await this.syntax.at(spot.path, (await this.text(spot.path)) ?? '', spot)) ?? null;
+    const text = (await this.text(spot.path)) ?? '';
+    return isImportAt(text, spot) ? null : ((await this.syntax.at(spot.path, text, spot)) ?? null);
   }
 
   /** The server of a language has answered before: it will answer now. */

@@ -50,9 +50,11 @@ function answerIn(root: Node, question: SyntaxQuestion): Parsed[keyof Parsed] {
 function roleAt(root: Node, { line, column }: Spot): Role {
   const point = { row: line - 1, column: column - 1 };
   for (let node = root.descendantForPosition(point); node; node = node.parent) {
-    if (/comment/.test(node.type)) return 'comment';
-    // Code within a template is code again.
-    if (/substitution|interpolation|expression$/.test(node.type)) return 'code';
+    // A word of the language may be called like what it stands for: `string`.
+    if (!node.isNamed) continue;
+    if (/comment|^hash_bang_line$/.test(node.type)) return 'comment';
+    // Code within a template is code again, and so is a type.
+    if (/substitution|interpolation|expression$|^template_type$/.test(node.type)) return 'code';
     if (/string|template|char_literal|jsx_text|regex/.test(node.type)) return 'string';
   }
   return 'code';

@@ -1,7 +1,7 @@
 import { isUse } from '../syntax/uses.ts';
 import type { Held } from './contents.ts';
 import { explainHits } from './explain.ts';
-import type { Regions } from './lexer.ts';
+import type { Regions } from './regions.ts';
 import { spotsOf, type Spot, type TextSpot } from './spots.ts';
 
 export interface Guessed {

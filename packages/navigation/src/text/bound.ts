@@ -95,8 +95,10 @@ const MOST_LEVELS = 6;
 function isUsedIn(brackets: Brackets, { from, to }: Part, level = 0): boolean {
   const sign = /[(,[{:](?=(?:\s*\.\.\.)?\s*$)/.exec(brackets.behind(from))?.[0];
   const open = sign === undefined || level > MOST_LEVELS ? null : brackets.opening(from);
-  const next = /\S/.exec(ahead(brackets.text, to))?.[0] ?? '';
-  if (!open) return false;
+  const after = ahead(brackets.text, to).trimStart();
+  const next = after[0] ?? '';
+  // Parameters of types have no brackets of their own here.
+  if (!open || /^(?:extends\b|>)/.test(after)) return false;
   const isTyped = sign === ':';
   if (open.sign === ';') return isTyped;
   if (open.sign === '(')

@@ -1,5 +1,5 @@
 import { hasTypes } from '../languages.ts';
-import type { Regions } from './lexer.ts';
+import type { Regions } from './regions.ts';
 import { lineNear } from './spots.ts';
 
 /** What is open at a place: a bracket; or within one, something that ended before. */

@@ -1,7 +1,8 @@
 import { Depths } from './depths.ts';
-import { regionsOf, type Regions } from './lexer.ts';
+import { regionsOf } from './lexer.ts';
 import { Lines } from './lines.ts';
 import { passedOnIn, type PassedOn } from './passed-on.ts';
+import type { Regions } from './regions.ts';
 import { lineNear } from './spots.ts';
 
 /** A text in memory, with what was found out about it. */

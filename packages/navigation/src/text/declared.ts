@@ -23,7 +23,7 @@ const DECLARES =
 /** A variable is given nothing, or what is no function for certain, as what a call returns: then it is a variable and nothing else. */
 const CALLED = '(?!async\\b|function\\b)[A-Za-z_$][\\w$.]*(?:<[\\w$., |[\\]]*>)?(?:\\(|;)';
 const VALUE = new RegExp(
-  `^[ \\t]*(?:;|(?::[\\w$. |<>,[\\]]*)?=[ \\t]*(?:\\(\\(|\\(function\\b|new\\b|["'\`[{\\d]|${CALLED}))`,
+  `^[ \\t]*(?:;|(?::[^=()]*)?=[ \\t]*(?:\\(\\(|\\(function\\b|new\\b|["'\`[{\\d/]|${CALLED}))`,
 );
 const VARIABLE = new Set(['const', 'let', 'var']);
 
@@ -47,8 +47,8 @@ export function placeText(
   if (word === 'namespace' && row[whole.length] === '.') return { text: row, declared: null };
   const isVariable = VARIABLE.has(word);
   if (isVariable && !VALUE.test(row.slice(whole.length))) return { text: row, declared: null };
-  // What is exported is at the top, or in a namespace that begins before it. Where the signs of a file cannot be told apart, as
-  // in one with elements, whoever asks about a place has it from a server, which has read the file.
+  // What is exported is at the top, or in a namespace that begins before it. Where the signs of a file cannot be told apart,
+  // whoever asks about a place has it from a server, which has read the file.
   const isTop =
     exporting === undefined || held.firstSpace() < start
       ? isAtTop(held, start)

@@ -1,4 +1,4 @@
-import type { Regions } from './lexer.ts';
+import type { Regions } from './regions.ts';
 import type { Lines } from './lines.ts';
 
 /** How many brackets are open where each line begins; once that cannot be right, no line is at the top any more. */

@@ -1,4 +1,5 @@
-import { lineNear } from './spots.ts';
+import { languageOf } from '../languages.ts';
+import { lineNear, offsetOf, type Spot } from './spots.ts';
 
 /** No list of names is longer; thousands of hits may be looked at for one question. */
 const FAR = 5_000;
@@ -11,14 +12,23 @@ const PYTHON = /^\s*from\s+([\w.]+)\s+import\b/;
 
 /** The module that a name at an offset is imported from, or passed on from, by the statement around it; null: it is not. */
 export function moduleAround(text: string, at: number): string | null {
-  const start = statementAt(text, at);
-  if (start !== null && BEFORE.test(text.slice(start, at))) {
-    const from = AFTER.exec(text.slice(at, at + FAR))?.[2];
-    if (from !== undefined) return from;
-  }
+  const stated = statedModule(text, at);
+  if (stated !== null) return stated;
   const line = lineNear(text, at);
   const [row = ''] = line === null ? [] : text.slice(line, line + FAR).split('\n', 1);
   return REQUIRED.exec(row)?.[2] ?? PYTHON.exec(row)?.[1] ?? null;
+}
+
+/** Whether a place of a script is in a statement that imports or passes on: nothing is defined there. */
+export function isImportAt(text: string, spot: Spot & { readonly path: string }): boolean {
+  const at = languageOf(spot.path)?.name === 'typescript' ? offsetOf(text, spot) : null;
+  return at !== null && statedModule(text, at) !== null;
+}
+
+function statedModule(text: string, at: number): string | null {
+  const start = statementAt(text, at);
+  if (start === null || !BEFORE.test(text.slice(start, at))) return null;
+  return AFTER.exec(text.slice(at, at + FAR))?.[2] ?? null;
 }
 
 /** Where the last `import` or `export` before an offset begins, with nothing in between that stands in none. */

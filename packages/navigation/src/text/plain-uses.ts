@@ -4,7 +4,7 @@ import { isBound } from './bound.ts';
 import { Brackets } from './brackets.ts';
 import type { Held } from './contents.ts';
 import { importAt } from './explain.ts';
-import type { Regions } from './lexer.ts';
+import type { Regions } from './regions.ts';
 import { spotsOf, type Spot, type TextSpot } from './spots.ts';
 
 /** Where a server is asked what a name means in a file that does not define it. */

@@ -11,6 +11,17 @@ export interface TextSpot extends Spot {
   readonly offset: number;
 }
 
+/** Where a place is in a text; null: it has not so many lines. */
+export function offsetOf(text: string, { line, column }: Spot): number | null {
+  let start = 0;
+  for (let i = 1; i < line; i++) {
+    const end = text.indexOf('\n', start);
+    if (end < 0) return null;
+    start = end + 1;
+  }
+  return start + column - 1;
+}
+
 export function offsetsOf(text: string, name: string): number[] {
   const offsets: number[] = [];
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) offsets.push(at);

@@ -7,6 +7,10 @@ import { Grammars, type Node } from '../src/syntax/grammars.ts';
 import { isBound } from '../src/text/bound.ts';
 import { Brackets } from '../src/text/brackets.ts';
 import { heldText } from '../src/text/contents.ts';
+import { Lines } from '../src/text/lines.ts';
+import type { Regions } from '../src/text/regions.ts';
+import type { TextSpot } from '../src/text/spots.ts';
+import { Syntax } from '../src/syntax/syntax.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** Our own sources, and what others wrote, compiled and made small. */
@@ -71,14 +75,61 @@ const files = (folder: string): string[] =>
     .filter((file) => languageOf(file)?.name === 'typescript' && !/node_modules.*node_modules/.test(file))
     .filter((file) => statSync(join(ROOT, file)).isFile() && statSync(join(ROOT, file)).size < LARGEST);
 
+interface Source {
+  readonly file: string;
+  readonly text: string;
+  readonly regions: Regions;
+}
+
+function* sources(): Generator<Source> {
+  for (const file of FOLDERS.flatMap(files)) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    const regions = heldText(text).regions();
+    if (regions) yield { file, text, regions };
+  }
+}
+
+/** So many of each file are compared. */
+const MOST_WORDS = 100;
+
+/** Every so-manieth word of a text; not the letters behind a pattern. */
+function wordsOf(text: string): TextSpot[] {
+  const lines = new Lines(text);
+  const all = [...text.matchAll(/(?<![\w/$])[A-Za-z_]\w*/g)];
+  const step = Math.ceil(all.length / MOST_WORDS);
+  return all
+    .filter((_, i) => i % step === 0)
+    .map(({ index: offset }) => {
+      const line = lines.at(offset);
+      return { line: line + 1, column: offset - lines.start(line) + 1, offset };
+    });
+}
+
+test('[NAV1.6] comments and strings are told from code as the parser tells them, in whatever people write', async () => {
+  await using syntax = new Syntax();
+  const wrong: string[] = [];
+  let tried = 0;
+  for (const { file, text, regions } of sources()) {
+    const words = wordsOf(text);
+    const roles = await syntax.roles(file, text, words);
+    for (const [i, { offset }] of words.entries()) {
+      tried += 1;
+      const told = regions.at(offset)?.role ?? 'code';
+      if (told !== roles?.[i])
+        wrong.push(
+          `${file}: ${roles?.[i]}, not ${told}: ${text.slice(Math.max(0, offset - 60), offset + 40)}`,
+        );
+    }
+  }
+  expect(wrong.slice(0, 10)).toEqual([]);
+  expect(tried).toBeGreaterThan(50_000);
+});
+
 test('[NAV2.9] what binds a name by the parser is never taken for a use of it, in whatever people write', async () => {
   const grammars = new Grammars();
   const wrong: string[] = [];
   let tried = 0;
-  for (const file of FOLDERS.flatMap(files)) {
-    const text = readFileSync(join(ROOT, file), 'utf8');
-    const regions = heldText(text).regions();
-    if (!regions) continue;
+  for (const { file, text, regions } of sources()) {
     const brackets = new Brackets(file, text, regions);
     const grammar = hasTypes(file) && !file.endsWith('x') ? 'typescript' : 'tsx';
     await grammars.parse(grammar, text, (root) => {
