@@ -234,7 +234,8 @@ function renamedAt(text: string, at: number, name: string): string | null {
   return isRenamed(text, at + name.length) ? (importAround(text, at)?.from ?? null) : null;
 }
 
-const isRenamed = (text: string, end: number): boolean => /^\s+as\s/.test(text.slice(end, end + 40));
+const isRenamed = (text: string, end: number): boolean =>
+  (text[end] ?? '') <= ' ' && /^\s+as\s/.test(text.slice(end, end + 40));
 
 /** The import that an offset is in: its module, and what stands before the offset. */
 function importAround(text: string, at: number): { readonly from: string; readonly before: string } | null {
