@@ -31,11 +31,12 @@ describe('the tools of navigation', () => {
   test('[NAV1.2] find_usages shows lines around each, grouped by file, in pages', async () => {
     await using workspace = await DirectoryWorkspace.make(files);
     await using world = await rig();
-    const worker = await world.worker({ workspace, navigation: paper({ usages: 120 }).navigation });
+    const usages = Array.from({ length: 120 }, (_, i) => i + 2);
+    const worker = await world.worker({ workspace, navigation: paper({ usages }).navigation });
     const input = { symbolName: 'area', definitionFile: 'src/circle.ts' };
     const first = await worker.call('find_usages', input);
     expect(first.text).toContain('120 usages of area in 1 file (semantic, complete)');
-    expect(first.text).toContain('lines.txt:\n  1- text 1\n  2: line 2 of lines.txt\n  3- text 3');
+    expect(first.text).toContain('lines.txt:\n  1- text 1\n  2: line 2 of lines.txt\n  3: line 3 of');
     expect(first.text).toContain('[Page 1 of 3; for more: "page": 2]');
     const last = await worker.get<{ usages: { line: number }[]; total: number }>('find_usages', {
       ...input,
@@ -44,6 +45,22 @@ describe('the tools of navigation', () => {
     });
     expect(last.usages.map(({ line }) => line)).toEqual(Array.from({ length: 20 }, (_, i) => i + 102));
     expect(last.total).toBe(120);
+  });
+
+  test('[NAV1.2] each line is shown once, also if it has two usages, or stands around two', async () => {
+    await using workspace = await DirectoryWorkspace.make(files);
+    await using world = await rig();
+    const { navigation } = paper({ usages: [2, 2, 4, 9] });
+    const worker = await world.worker({ workspace, navigation });
+    const input = { symbolName: 'area', definitionFile: 'src/circle.ts' };
+    const { text } = await worker.call('find_usages', input);
+    const line = (n: number) => `line ${n} of lines.txt`;
+    expect(text).toContain(
+      `lines.txt:\n  1- text 1\n  2: ${line(2)}\n  3- text 3\n  4: ${line(4)}\n  5- text 5\n  --\n  8- text 8\n  9: ${line(9)}\n  10- text 10`,
+    );
+    expect(text).toContain('4 usages of area');
+    const plain = await worker.call('find_usages', { ...input, context: 0 });
+    expect(plain.text).toContain(`lines.txt:\n  2: ${line(2)}\n  4: ${line(4)}\n  9: ${line(9)}`);
   });
 
   test('[NAV1.3] explore_module shows exports with signatures, imports, and who imports it', async () => {

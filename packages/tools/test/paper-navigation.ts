@@ -24,9 +24,9 @@ const definition = (path: string, container: string | null) => ({
 });
 
 /** Navigation on paper: what it was asked, and what the test says is there. */
-export function paper(answers: { readonly coverage?: Coverage; readonly usages?: number } = {}) {
+export function paper(answers: { readonly coverage?: Coverage; readonly usages?: readonly number[] } = {}) {
   const asked: unknown[] = [];
-  const { coverage = SURE, usages = 3 } = answers;
+  const { coverage = SURE, usages = [2, 3, 4] } = answers;
   const navigation: ToolNavigation = {
     definitions: async (ask, { waitMs }) => {
       asked.push({ ...ask, waitMs });
@@ -37,7 +37,7 @@ export function paper(answers: { readonly coverage?: Coverage; readonly usages?:
     },
     usages: async (ask) => {
       asked.push(ask);
-      const all = Array.from({ length: usages }, (_, i) => place('lines.txt', i + 2));
+      const all = usages.map((line) => place('lines.txt', line));
       return { ...coverage, definitions: [place('src/circle.ts', 2)], usages: all };
     },
     module: async () => ({

@@ -9,6 +9,7 @@ import {
 import { z } from 'zod';
 import { quote } from '../fence.ts';
 import { Context, coverageText, coverageShape, withContext, type Shown } from '../navigation/answer.ts';
+import { linesAround } from '../lines-around.ts';
 import { LOOKS, WORKERS, defineTool, type RunWorld } from '../tool.ts';
 import { filesOf, path } from './files.ts';
 
@@ -184,12 +185,9 @@ export const findUsages = defineTool({
 function groupedText(shown: readonly Shown[]): string[] {
   return [...Map.groupBy(shown, (each) => each.path)].flatMap(([file, within]) => [
     `${quote(file, 400).slice(1, -1)}:`,
-    ...within.flatMap(({ line, text, before, after }) => [
-      ...before.map((other, i) => `  ${line - before.length + i}- ${other}`),
-      `  ${line}: ${text}`,
-      ...after.map((other, i) => `  ${line + 1 + i}- ${other}`),
-      ...(before.length + after.length > 0 ? ['  --'] : []),
-    ]),
+    ...linesAround(within).map((each) =>
+      each ? `  ${each.line}${each.isHit ? ':' : '-'} ${each.text}` : '  --',
+    ),
   ]);
 }
 

@@ -2,6 +2,7 @@ import { ReveilleError } from '@reveille/protocol';
 import { z } from 'zod';
 import type { FileHits } from '../search/find-lines.ts';
 import { Search } from '../search/search.ts';
+import { linesAround } from '../lines-around.ts';
 import { LOOKS, WORKERS, defineTool, type RunWorld } from '../tool.ts';
 import { filesOf } from './files.ts';
 
@@ -84,11 +85,13 @@ const SYMBOL = /^(?=.*(?:\p{Ll}\p{Lu}|[_$\d])|\p{Lu}\p{L}*\p{Ll})[\p{L}_$][\p{L}
 
 function fileText({ path, hits }: FileHits): string {
   if (hits.length === 0) return path;
-  const lines = hits.flatMap(({ line, text, before, after }) => [
-    ...before.map((other, i) => `${path}-${line - before.length + i}- ${other}`),
-    `${path}:${line}: ${text}`,
-    ...after.map((other, i) => `${path}-${line + 1 + i}- ${other}`),
-    ...(before.length + after.length > 0 ? ['--'] : []),
-  ]);
-  return lines.join('\n');
+  const lines = linesAround(hits).map((each) => {
+    if (!each) return APART;
+    const sign = each.isHit ? ':' : '-';
+    return `${path}${sign}${each.line}${sign} ${each.text}`;
+  });
+  const isAround = hits.some(({ before, after }) => before.length + after.length > 0);
+  return [...lines, ...(isAround ? [APART] : [])].join('\n');
 }
+
+const APART = '--';
