@@ -117,6 +117,11 @@ test('[NAV2.9] hits are taken together only where nothing in the file can give t
     'value bound to x of c',
     'value bound to x of b',
   ]);
+  // A name may begin like the word.
+  expect(groups("import { imported, x } from './b';\nf(x + 1);")).toEqual([
+    'value bound to x of b',
+    'value bound to x of b',
+  ]);
   expect(groups("import { x as y } from './b';\nconst x = y;")).toEqual(['value bound to x of b', null]);
   expect(groups('A.x; f(A.x)')).toEqual(['value A in a.ts', 'value A in a.ts']);
   const bound = [

@@ -21,6 +21,8 @@ const TEXTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'a long chain': { 'a.js': some(400_000, () => 'X.') },
   'calls in calls': { 'a.js': some(400_000, () => 'X(') },
   'an import that does not end': { 'a.js': `import {${some(400_000, () => 'X,')}` },
+  'names that are renamed': { 'a.ts': some(150_000, () => 'X as ') },
+  'imports that are renamed': { 'a.ts': `import {${some(100_000, () => 'X as Y, ')}` },
   'a list that does not end': { 'a.js': `f(${some(400_000, () => 'X,')}` },
   'a word that is long': { 'a.js': some(90, () => `import { ${'a'.repeat(19_000)} X } from './m.js';\n`) },
   'files that pass each other on': { 'a.js': "import { X, h } from './m0.js';\nX;\nh.X;", ...circle('m') },

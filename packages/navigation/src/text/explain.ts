@@ -4,6 +4,7 @@ import { isBound, isShorthand } from './bound.ts';
 import { Brackets } from './brackets.ts';
 import type { Held } from './contents.ts';
 import { isAtTop } from './declared.ts';
+import { ImportStatements, type Imported } from './import-statements.ts';
 import type { Members } from './members.ts';
 import { lineNear } from './spots.ts';
 import { isNamePart } from './words.ts';
@@ -38,6 +39,7 @@ export function explainHits(
     bound: null,
     places: MOST_PLACES,
     brackets: new Brackets(path, text, regions),
+    statements: new ImportStatements(text),
   };
   return spots.map(({ offset }) => {
     const region = regions && regions.at(offset);
@@ -93,10 +95,10 @@ function boundGroup(
   const { text } = held;
   heads.bound ??= boundIn(path, held, offset, heads);
   const { name, within, alone } = heads.bound;
-  const renamed = renamedAt(text, offset, name);
+  const renamed = heads.statements.renamedAt(offset, name);
   if (renamed !== null) return importedAs(path, { from: renamed, name }).value;
   if (within === null) return alone;
-  if (isShorthand(heads.brackets, offset, name) && !importAt(text, offset, name)) return alone;
+  if (isShorthand(heads.brackets, offset, name) && !heads.statements.importAt(offset, name)) return alone;
   return within[kindAt(path, text, offset)];
 }
 
@@ -111,7 +113,7 @@ interface Bound {
 /** All hits are of the same name. */
 function boundIn(path: string, held: Held, offset: number, heads: Heads): Bound {
   const name = /^[\p{L}\p{N}_$]+/u.exec(held.text.slice(offset, offset + MOST_NAME))?.[0] ?? '';
-  const meaning = known(held, name, heads);
+  const meaning = name === '' ? 'unclear' : known(held, name, heads);
   const imported = heads.imports.get(name);
   const alone = { group: null, ...(imported ? { from: moduleFrom(path, imported.from) } : {}) };
   if (meaning === 'free' || meaning === 'unclear') return { name, within: null, alone };
@@ -166,10 +168,6 @@ function headBefore(text: string, offset: number): string | null {
 
 /** `own`: the file declares it, once, at its top. */
 type Meaning = 'free' | 'own' | 'unclear' | Imported;
-interface Imported {
-  readonly from: string;
-  readonly name: string;
-}
 interface Heads {
   readonly known: Map<string, Meaning>;
   /** What is imported, also if something else may bind it too. */
@@ -178,6 +176,7 @@ interface Heads {
   /** How many more places are looked at. */
   places: number;
   readonly brackets: Brackets;
+  readonly statements: ImportStatements;
 }
 /** Each head is followed through all of its file: what more there are of in one file is left to the server. */
 const MOST_HEADS = 500;
@@ -194,9 +193,9 @@ function meaningOf(held: Held, head: string, heads: Heads): Meaning {
     // In a comment or a string nothing is bound.
     if (isBound(heads.brackets, at, head) || held.regions()?.at(at)) continue;
     // `import { head as other }` binds the other.
-    if (renamedAt(text, at, head) !== null) continue;
+    if (heads.statements.renamedAt(at, head) !== null) continue;
     if (bound !== 'free') return 'unclear';
-    const imported = importAt(text, at, head);
+    const imported = heads.statements.importAt(at, head);
     if (imported) heads.imports.set(head, imported);
     const meaning = imported ?? ownAt(held, at);
     if (!meaning) return 'unclear';
@@ -211,40 +210,4 @@ function ownAt(held: Held, at: number): 'own' | null {
   const start = lineNear(held.text, at);
   if (start === null) return null;
   return OWN.test(held.text.slice(start, at)) && isAtTop(held, start) ? 'own' : null;
-}
-
-const LONGEST_IMPORT = 20_000;
-const LONGEST_NAME = 400;
-/** What stands nowhere between the word and the names that it binds. */
-const NOT_IN_IMPORT = new Set(`;'"\`=(`);
-
-/** What a name stands for that is bound by the import around it; null: there is none. */
-export function importAt(text: string, at: number, head: string): Imported | null {
-  const around = importAround(text, at);
-  if (!around || isRenamed(text, at + head.length)) return null;
-  const { from, before } = around;
-  if (/\*\s*as\s+$/.test(before.slice(-LONGEST_NAME))) return { from, name: '*' };
-  const original = /([\w$]+)\s+as\s+$/.exec(before.slice(-LONGEST_NAME))?.[1];
-  if (original !== undefined) return { from, name: original };
-  return { from, name: before.includes('{') ? head : 'default' };
-}
-
-/** The module of an import around a name that is bound under another (`{ name as other }`), and not itself; null: there is none. */
-function renamedAt(text: string, at: number, name: string): string | null {
-  return isRenamed(text, at + name.length) ? (importAround(text, at)?.from ?? null) : null;
-}
-
-const isRenamed = (text: string, end: number): boolean =>
-  (text[end] ?? '') <= ' ' && /^\s+as\s/.test(text.slice(end, end + 40));
-
-/** The import that an offset is in: its module, and what stands before the offset. */
-function importAround(text: string, at: number): { readonly from: string; readonly before: string } | null {
-  let near = at;
-  while (near > 0 && at - near < LONGEST_IMPORT && !NOT_IN_IMPORT.has(text[near - 1] ?? '')) near -= 1;
-  const found = text.slice(near, at).lastIndexOf('import');
-  const start = near + found;
-  if (found < 0 || (start > 0 && text[start - 1] !== '\n')) return null;
-  const after = /^[^;'"`=(]*\bfrom\s*(['"])([^'"\n]+)\1/.exec(text.slice(at, at + LONGEST_IMPORT));
-  const from = after?.[2];
-  return from === undefined ? null : { from, before: text.slice(start, at) };
 }

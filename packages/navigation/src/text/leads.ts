@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path/posix';
 import type { Held } from './contents.ts';
-import { importAt } from './explain.ts';
+import { ImportStatements } from './import-statements.ts';
 import { declarationsIn, followed, type Files, type Found } from './exports.ts';
 import { firstSpot, type Spot, type TextSpot } from './spots.ts';
 
@@ -13,7 +13,7 @@ type PathSpot = Spot & { readonly path: string };
 export function leadsTo(files: Files, path: string, name: string): readonly PathSpot[] {
   const held = files.hold(path);
   const first = held && meaningSpot(held.text, name);
-  const imported = first && importAt(held.text, first.offset, name);
+  const imported = first && new ImportStatements(held.text).importAt(first.offset, name);
   if (!imported?.from.startsWith('.') || imported.name === '*' || imported.name === 'default') return [];
   let places: readonly PathSpot[] = [];
   const find = (at: string, text: Held, as: string): Found => {
@@ -28,8 +28,12 @@ export function leadsTo(files: Files, path: string, name: string): readonly Path
 }
 
 /** Where a text most likely says what a name means: where it is imported, or else its first place. */
-export const meaningSpot = (text: string, name: string): TextSpot | null =>
-  firstSpot(text, name, (offset) => importAt(text, offset, name) !== null) ?? firstSpot(text, name);
+export function meaningSpot(text: string, name: string): TextSpot | null {
+  const statements = new ImportStatements(text);
+  return (
+    firstSpot(text, name, (offset) => statements.importAt(offset, name) !== null) ?? firstSpot(text, name)
+  );
+}
 
 /** Nobody puts more together under one name. */
 const MOST_PLACES = 4;

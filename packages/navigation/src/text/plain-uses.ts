@@ -3,7 +3,7 @@ import { isUse } from '../syntax/uses.ts';
 import { isBound } from './bound.ts';
 import { Brackets } from './brackets.ts';
 import type { Held } from './contents.ts';
-import { importAt } from './explain.ts';
+import { ImportStatements } from './import-statements.ts';
 import type { Regions } from './regions.ts';
 import { spotsOf, type Spot, type TextSpot } from './spots.ts';
 
@@ -76,7 +76,8 @@ function importedUses(
   const { text } = brackets;
   const binding = used.filter(({ offset }) => !isBound(brackets, offset, name));
   if (binding.length > MOST_BINDING) return null;
-  const imports = binding.filter(({ offset }) => importAt(text, offset, name) !== null);
+  const statements = new ImportStatements(text);
+  const imports = binding.filter(({ offset }) => statements.importAt(offset, name) !== null);
   const [own] = imports;
   if (!own || imports.length > 1) return null;
   const others = binding.filter((spot) => spot !== own);
