@@ -57,22 +57,27 @@ export class Targets {
   ): Promise<void> {
     if (this.#session.language.opensAsked) return;
     const likely = likelyOthers(hitsToExplain(hits, this.#session.language), { name, own });
-    const isOwn = new Set(own.map(keyOf));
-    const modules = [...Map.groupBy(likely.imported, ({ explained: { from } }) => from).values()];
-    await Promise.all([
-      this.#askAll(firstOfEach(likely.others)),
-      ...modules.map(async (module) => {
-        const [first, ...rest] = firstOfEach(module);
-        const found = first && this.#foreseeing ? await this.of(first[1], first[0]) : [];
-        if (!found.some((key) => isOwn.has(key))) await this.#askAll(rest);
-      }),
+    const modules = [...Map.groupBy(likely.imported, ({ explained: { from } }) => from).values()].map(
+      firstOfEach,
+    );
+    await this.#askAll([
+      ...firstOfEach(likely.others),
+      ...modules.flatMap(([first]) => (first ? [first] : [])),
     ]);
+    const isOwn = new Set(own.map(keyOf));
+    const elsewhere = await Promise.all(
+      modules.map(async ([first, ...rest]) => {
+        const found = (first && (await this.#asked.get(first[0]))) ?? null;
+        return found?.some((key) => isOwn.has(key)) === false ? rest : [];
+      }),
+    );
+    await this.#askAll(elsewhere.flat());
   }
 
   async #askAll(groups: readonly (readonly [string, TextHit])[]): Promise<void> {
-    await inBatches(groups.slice(0, MOST_FORESEEN), AT_ONCE, async ([group, hit]) =>
-      this.#foreseeing ? await this.of(hit, group) : [],
-    );
+    await inBatches(groups, AT_ONCE, async ([group, hit]) => {
+      if (this.#foreseeing && this.#asked.size < MOST_FORESEEN) await this.of(hit, group);
+    });
   }
 
   /** From now on it is known what must be asked. */
@@ -82,9 +87,8 @@ export class Targets {
 }
 
 /** Of each group the first: where its file imports it, most likely, which costs a server less than a call. */
-const firstOfEach = (hits: readonly TextHit[]): (readonly [string, TextHit])[] => [
-  ...new Map(hits.toReversed().map((hit) => [groupOf(hit), hit])),
-];
+const firstOfEach = (hits: readonly TextHit[]): (readonly [string, TextHit])[] =>
+  [...Map.groupBy(hits, groupOf)].flatMap(([group, [first]]) => (first ? [[group, first] as const] : []));
 
 /** Those of one group mean the same, whatever it is. */
 const groupOf = (hit: TextHit): string => hit.explained.group ?? keyOf(hit);
