@@ -1,9 +1,4 @@
-export interface HitLine {
-  readonly line: number;
-  readonly text: string;
-  readonly before: readonly string[];
-  readonly after: readonly string[];
-}
+import type { Hit } from './search/find-lines.ts';
 
 export interface NumberedLine {
   readonly line: number;
@@ -13,7 +8,7 @@ export interface NumberedLine {
 }
 
 /** Lines that were found with those around them, each once and in order; null where lines are left out in between. */
-export function linesAround(hits: readonly HitLine[]): (NumberedLine | null)[] {
+export function linesAround(hits: readonly Hit[]): (NumberedLine | null)[] {
   const around = hits.flatMap(({ line, before, after }) => [
     ...before.map((text, i) => ({ line: line - before.length + i, text, isHit: false })),
     ...after.map((text, i) => ({ line: line + 1 + i, text, isHit: false })),
