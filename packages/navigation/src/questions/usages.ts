@@ -278,11 +278,20 @@ async function linesOf(
     .map(([key, hit]) => [key, plainLine(hit)] as const);
   const others =
     listed.length < refs.size ? [...refs].flatMap(([key, place]) => (hits.has(key) ? [] : [place])) : [];
-  const read = await inBatches(others, 64, (place) => inquiry.withLine(place));
+  const there = await inBatches(others, 64, async (place) =>
+    (await isThere(inquiry, place)) ? [place] : [],
+  );
+  const read = await inBatches(there.flat(), 64, (place) => inquiry.withLine(place));
   if (read.length + more.length === 0) return listed;
   return sorted([...listed.map(([, line]) => line), ...read, ...more]).map(
     (line) => [keyOf(line), line] as const,
   );
+}
+
+/** Some servers list for a moment what stood in a file before it was written: nothing is behind the end of a line. */
+async function isThere(inquiry: Inquiry, { path, line, column }: CodePlace): Promise<boolean> {
+  if ((await inquiry.text(path)) === null) return true;
+  return column <= ((await inquiry.lines(path))[line - 1]?.length ?? 0);
 }
 
 /** Characters that are parsed to tell comments from code: an answer from text is wanted at once. */
