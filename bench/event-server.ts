@@ -44,15 +44,17 @@ async function product(path: string): Promise<Streams> {
     encode: (events) => Buffer.from(sseMessage({ id: events.at(-1)?.number ?? 0, data: events })),
     failed: (error) => console.error(error),
   });
-  const streams = new EventStreams(feed, {
-    heartbeatMs: 15_000,
-    stallMs: 30_000,
-    bufferBytes: BUFFER_BYTES,
+  const streams = new EventStreams({
+    feed,
+    limits: { heartbeatMs: 15_000, stallMs: 30_000, bufferBytes: BUFFER_BYTES },
+    visible: async () => [],
+    credentialed: { keep: () => undefined, counts: async () => true },
   });
+  const person = { kind: 'person', name: 'bench' } as const;
   const silent = () => undefined;
   const log = { debug: silent, info: silent, warn: silent, error: console.error };
   return {
-    serve: (request, response) => void streams.serve({ request, response, log, id: 'bench' }),
+    serve: (request, response) => void streams.serve({ request, response, log, id: 'bench' }, person),
     async make(count) {
       const fact = { type: 'task.changed', data: { state: 'running', why: WHY } } as const;
       const facts = Array.from({ length: count }, () => fact);

@@ -21,7 +21,12 @@ export function placeIn(
 ): Place & Disposable {
   const launch: Launch = async (command, { reads, env }) => {
     const checkout = {
-      repository: { root: repository, gitDir: join(repository, '.git'), home: `${repository}.worktrees` },
+      repository: {
+        root: repository,
+        gitDir: join(repository, '.git'),
+        home: `${repository}.worktrees`,
+        objectStores: [],
+      },
       kind: 'clone',
       path: root,
       agentGitDir: join(root, '.git'),

@@ -88,9 +88,9 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     name: 'plan-starts-unapproved',
     invariant: 'permits',
     file: core('plan-approval.ts'),
-    find: `  return task.plans === 'start' ? null : task;
+    find: `      return (await tx.need('task', session.task)).plans === 'start' ? null : session;
 `,
-    replace: `  return task.attempts > 0 ? null : task;
+    replace: `      return (await tx.need('task', session.task)).attempts > 0 ? null : session;
 `,
     why: 'what an orchestrator made of a goal starts before the person has seen it',
   },

@@ -111,7 +111,7 @@ export const BUGS_OF_STEERING: readonly PlantedBug[] = [
     name: 'turn-past-the-budget',
     invariant: 'budgets',
     file: core('budget.ts'),
-    find: `overrun(node) ?? exceeded(node, amounts)`,
+    find: `overruns(node)[0] ?? exceeded(node, amounts)`,
     replace: `exceeded(node, amounts)`,
     why: 'whoever is past its budget begins the next turn all the same',
   },

@@ -15,7 +15,7 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
   {
     name: 'ended-run-is-written',
     invariant: 'transitions',
-    file: core('run-acts.ts'),
+    file: core('holding.ts'),
     find: `  if (!run || run.state === 'ended' || run.epoch !== epoch) return null;
 `,
     replace: `  if (!run || run.epoch !== epoch) return null;

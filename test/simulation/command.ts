@@ -9,7 +9,7 @@ export const COMMANDS: Readonly<Record<string, MoreDeed>> = {
   swapWorker: { habit: 'swap', weight: 3, act: swapWorker },
   sendBack: { habit: 'swap', weight: 2, act: sendBack },
   retryWith: { habit: 'swap', weight: 1, act: retryWith },
-  newRules: { habit: 'new_rules', weight: 3, act: newRules },
+  newRules: { habit: 'new_rules', weight: 6, act: newRules },
   takeOver: { habit: 'take_over', weight: 3, act: takeOver },
   workThere: { habit: 'take_over', weight: 2, act: workThere },
 };

@@ -211,7 +211,11 @@ async function reserve(agent: Process): Promise<void> {
     const tokens = world.chance.int(1, 40);
     const usd = world.has('money') ? world.chance.int(0, 8) / 4 : 0;
     const id = `u${world.nextPid()}`;
-    const { granted } = await agent.call('reserves', (to) => to.reserve(id, { tokens, usd }));
+    // Only the life that started an agent sets anything aside for it: its loop dies with that.
+    if (agent.born.dead) return;
+    const { granted } = await agent.call('reserves', () =>
+      agent.born.dead ? Promise.resolve({ granted: false }) : agent.spec.reserve(id, { tokens, usd }),
+    );
     if (granted) held.push({ id, tokens, usd });
   }
   for (const one of held) {

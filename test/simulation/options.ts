@@ -192,6 +192,8 @@ function settings(chance: Chance): Settings {
   const quick = chance.hit(0.6);
   return {
     ...DEFAULTS,
+    // The audit adds up what was told, and knows no estimates.
+    budgets: { ...DEFAULTS.budgets, unpriced: 'allow' },
     depth: { orchestrator: chance.int(2, 4), standalone: chance.int(1, 3) },
     children: { total: chance.pick([3, 6, 100]) ?? 100, open: chance.pick([2, 4, 20]) ?? 20, perMinute: 60 },
     concurrency: chance.pick([1, 1, 2, 3, 16]) ?? 2,
@@ -199,7 +201,11 @@ function settings(chance: Chance): Settings {
     health: quick
       ? { ...DEFAULTS.health, inactiveAfterMs: 4_000, graceMs: 1_000, inquiryTimeoutMs: 8_000 }
       : DEFAULTS.health,
-    requests: { passOnAfterMs: quick ? 12_000 : 60_000, expireAfterMs: chance.hit(0.3) ? 30_000 : null },
+    requests: {
+      passOnAfterMs: quick ? 12_000 : 60_000,
+      expireAfterMs: chance.hit(0.3) ? 30_000 : null,
+      openPerRun: 10,
+    },
     orphans: chance.hit(0.3) ? 'hand_up' : 'cancel',
     patienceMs: chance.pick([50, 2_000, 50_000]) ?? 2_000,
     steer: chance.hit(0.8),

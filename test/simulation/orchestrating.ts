@@ -135,10 +135,6 @@ type Meddle = (to: Orchestrator, task: Task, plan: Plan, world: World) => Promis
 const MEDDLING: Readonly<Record<string, Meddle>> = {
   retry: (to, task) => to.retryTask(task.id, { agent: 'coder' }),
   cancel: (to, task) => to.cancelTask(task.id),
-  swap: (to, task) => to.swapWorker(task.id, { agent: 'speaker' }),
-  pause: (to, task) => to.pauseWorker(task.id),
-  resume: (to, task) => to.resumeWorker(task.id),
-  raise: (to, _task, plan) => to.raiseBudget(plan.id, { turns: 100 }),
   start: (to, _task, plan) => to.startPlan(plan.id),
   deploy: (to, task) => to.deployTask(task.id),
   add: async (to, _task, plan, world) =>

@@ -94,10 +94,11 @@ export class Process implements Agent {
   /** Whether its host may have been unable to stop it before another took over. On one host there is no excuse. */
   #excused(taker: Life): boolean {
     const { host } = this.born;
-    return (
-      host !== taker.host &&
-      (this.born.dead || this.born.stalled || this.world.timeline.now - host.stalledAt < 60_000)
-    );
+    const { now } = this.world.timeline;
+    const isUnreachable = this.born.dead || this.born.stalled || now - host.stalledAt < 60_000;
+    // When another host ends a run and has its task tried again at once, this one may still be stopping the agent.
+    const hasEnded = this.world.auditor.ledger.rows.run.get(this.spec.run)?.state === 'ended';
+    return host !== taker.host && (isUnreachable || hasEnded);
   }
 
   // What the engine asks of it.

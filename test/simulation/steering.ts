@@ -109,7 +109,8 @@ async function pauseBusy(world: World, person: Orchestrator): Promise<void> {
   await person.pauseWorker(busy.task);
   const agent = world.hosts
     .flatMap((host) => [...host.processes.values()])
-    .find(({ spec, turnOpen }) => spec.run === busy.id && turnOpen !== null);
+    // One that has not read its input yet makes no call.
+    .find(({ spec, atWork }) => spec.run === busy.id && atWork);
   if (!agent || !world.mayGrow()) return;
   // It has not heard of it yet, and wants to hand something on.
   const input = { prompt: 'one more thing', name: `late${world.nextPid()}` };

@@ -1,4 +1,11 @@
-import type { Findings, Left, OpenSpec, Workspace, Workspaces } from '@reveille/core';
+import {
+  NOTHING_FOUND,
+  type Findings,
+  type Left,
+  type OpenSpec,
+  type Workspace,
+  type Workspaces,
+} from '@reveille/core';
 import { ReveilleError, type FileChange, type Run, type Task } from '@reveille/protocol';
 import type { Life } from './life.ts';
 import type { World } from './world.ts';
@@ -84,7 +91,7 @@ export class Trees {
       changedSince: (task, commit) => soon(() => this.#changedSince(task, commit)),
       look: (task, run) => soon(() => this.#look(task, run)),
       collect: (task, run) => soon(() => this.#collect(task, run)),
-      leave: () => soon(() => undefined),
+      leave: () => soon(() => NOTHING_FOUND),
       diff: (task) => soon(() => ({ ...NO_DIFF, worktree: `/trees/${task.id}`, branch: task.name })),
       pull: unused,
       discard: unused,

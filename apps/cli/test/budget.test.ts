@@ -32,7 +32,8 @@ test('[LIM1.30] what was used is shown by node and by task, with what is over an
         parent: null,
         limits: { tokens: 100, usd: 2, wallMs: 60_000 },
         used,
-        reserved: {},
+        reserved: { 'run_1/1-2': { tokens: 40, usd: 0.25 }, 'run_2/1-1': { tokens: 2 } },
+        estimated: { tokens: 30, usd: 0 },
         unpriced: { tokens: 30, calls: 2 },
         since: 1_000,
       },
@@ -47,18 +48,20 @@ test('[LIM1.30] what was used is shown by node and by task, with what is over an
         usd: 0.5,
         turns: 3,
         unpriced: { tokens: 30, calls: 2 },
+        estimated: { tokens: 30, usd: 0 },
       },
     ],
   };
   expect(budgetLines(view, 31_000)).toEqual([
     'plan_1',
-    '  tokens   130 of 100, 30 over',
-    '  usd      $0.50 of $2.00',
+    '  tokens   130 of 100, 30 over, 30 of it estimated, 42 set aside',
+    '  usd      $0.50 of $2.00, $0.25 set aside',
     '  time     30.0 s of 1m 00s',
     '  unknown  30 tokens in 2 calls have no price',
     'Used, by task (its last two runs):',
-    '  task_1  a (failed): $0.50, 130 tokens (30 of unknown price), 3 turns',
+    '  task_1  a (failed): $0.50, ≈130 tokens (30 of unknown price), 3 turns',
   ]);
   expect(budgetLines({ chain: [], below: [], tasks: [] }, 0)).toEqual(['Nothing limits it.']);
   expect(cost({ tokens: 10, usd: 0 })).toBe('10 tokens');
+  expect(cost({ tokens: 10, usd: 1, estimated: { tokens: 0, usd: 1 } })).toBe('≈$1.00, 10 tokens');
 });

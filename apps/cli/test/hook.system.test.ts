@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { daemonStatus, stopDaemon } from '@reveille/daemon/connect';
 import { withScript, type WrittenScript } from '@reveille/executors';
@@ -176,4 +176,65 @@ describe('a hook and its chat', () => {
     const { out } = await house.run(['hook', 'stop'], { input: '{ "session_id": "the other" }' });
     expect(out).toContain('The answer is 42.');
   });
+
+  test('[WAK6.24] a chat inside a chat takes nothing from the outer one, with or without ids', async () => {
+    await using house = new House();
+    for (const conversation of ['outer', undefined]) {
+      const env = conversation === undefined ? {} : { CLAUDE_CODE_SESSION_ID: conversation };
+      await using outer = await new Chat(
+        spawn(process.execPath, [PROGRAM, 'mcp', '--client', 'claude'], {
+          cwd: house.repository,
+          env: { ...house.env, ...env },
+          stdio: ['pipe', 'pipe', 'pipe'],
+        }),
+      ).open();
+      const task = await give(outer, LONG);
+      await untilState(house, task, 'running');
+      // The outer chat's shell starts another program, whose hook runs while the outer one's subtask is at work.
+      const inner = (told: object) =>
+        spawnSync('sh', ['-c', `"${process.execPath}" -e "$INNER"; true`], {
+          cwd: house.repository,
+          env: { ...house.env, ...env, INNER: innerProgram(told) },
+          encoding: 'utf8',
+          // One that is held would be so for a day.
+          timeout: 60_000,
+        });
+      for (const told of [{ session_id: 'inner' }, {}]) {
+        expect(inner(told)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+      }
+      await house.json('cancel', task);
+      await untilState(house, task, 'cancelled');
+      expect(inner({ session_id: 'inner' }).stdout).toBe('');
+      const input = JSON.stringify(conversation === undefined ? {} : { session_id: conversation });
+      expect((await house.run(['hook', 'stop'], { input })).out).toContain('cancelled');
+    }
+  });
+
+  test('[WAK6.24] of two chats in one process each gets its own', async () => {
+    await using house = new House();
+    const open = (conversation: string): Promise<Chat> =>
+      new Chat(
+        spawn(process.execPath, [PROGRAM, 'mcp', '--client', 'claude'], {
+          cwd: house.repository,
+          env: { ...house.env, CLAUDE_CODE_SESSION_ID: conversation },
+          stdio: ['pipe', 'pipe', 'pipe'],
+        }),
+      ).open();
+    await using first = await open('first');
+    await using second = await open('second');
+    await untilState(house, await give(first, REPORT), 'completed');
+    const stop = async (session: string): Promise<string> =>
+      (await house.run(['hook', 'stop'], { input: JSON.stringify({ session_id: session }) })).out;
+    expect(await stop('second')).toBe('');
+    expect(await stop('third')).toBe('');
+    expect(await stop('first')).toContain('The answer is 42.');
+    expect((await second.call('a2a_check_updates')).text).not.toContain('42');
+  });
 });
+
+/** A program that runs the hook as a chat of its own would. */
+const innerProgram = (told: object): string => `
+  const { spawnSync } = require('node:child_process');
+  const ran = spawnSync(process.execPath, [${JSON.stringify(PROGRAM)}, 'hook', 'stop'],
+    { input: ${JSON.stringify(JSON.stringify(told))}, encoding: 'utf8' });
+  process.stdout.write(ran.stdout); process.stderr.write(ran.stderr);`;

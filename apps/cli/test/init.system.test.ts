@@ -162,6 +162,53 @@ test('[CLI1.42] what a repository brings along counts once it is trusted, as it 
   expect(await names()).toMatch(/^@helper +repository, untrusted /m);
 });
 
+test('[CLI1.42] it shows what would be copied, borrowed and run, and what counts by then', async () => {
+  await using house = new House();
+  house.git('init', '-q', '../lender');
+  house.git(
+    '-C',
+    '../lender',
+    '-c',
+    'user.name=A',
+    '-c',
+    'user.email=a@b',
+    'commit',
+    '-q',
+    '--allow-empty',
+    '-m',
+    'x',
+  );
+  const lender = join(house.folder, 'lender/.git/objects');
+  house.write('.worktreeinclude', '*.pem\n');
+  house.write('k.pem', 'KEY');
+  house.write('.git/objects/info/alternates', `${lender}\n`);
+  house.git('config', 'filter.crypt.clean', 'crypt --clean');
+  const asked = await house.run(['init']);
+  expect(asked.out).toContain(`it borrows objects from ${lender}: agents could read all history there\n`);
+  expect(asked.out).toMatch(/git would run, outside the sandbox: filter\.crypt\.clean=crypt /);
+  expect(asked.out).toMatch(
+    /this file would be copied into worktrees now, where agents can read them:\n +k\.pem\n/,
+  );
+  const kinds = ({ trust }: Trust) => trust.map(({ kind, trusted }) => `${kind} ${trusted}`);
+  expect(kinds(await house.json<Trust>('init'))).toEqual(['objects false', 'command false', 'files false']);
+  expect(kinds(await house.json<Trust>('init', '--yes'))).toEqual([
+    'objects true',
+    'command true',
+    'files true',
+  ]);
+  house.write('.worktreeinclude', '*.pem\n*.key\n');
+  expect(kinds(await house.json<Trust>('init'))).toEqual(['objects true', 'command true', 'files false']);
+});
+
+test('[CLI1.42] a folder of worktrees that was there before can be trusted too', async () => {
+  await using house = new House();
+  const home = `${house.repository}.worktrees`;
+  mkdirSync(join(home, '.reveille', '.trash'), { recursive: true, mode: 0o700 });
+  expect((await house.run(['init'])).out).toContain('it was there before Reveille made it');
+  expect((await house.json<Trust>('init', '--yes')).trust).toMatchObject([{ kind: 'home', trusted: true }]);
+  expect((await house.json<Trust>('init')).trust).toEqual([]);
+});
+
 test('[CLI1.43] an agent is written from a template, shown, and not overwritten', async () => {
   await using house = new House();
   const { path } = await house.json<{ path: string }>(

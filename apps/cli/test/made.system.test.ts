@@ -41,7 +41,7 @@ const paper: Workspaces = {
     },
     findings: NOTHING_FOUND,
   }),
-  leave: async () => undefined,
+  leave: async () => NOTHING_FOUND,
   diff: async ({ name }): Promise<Diff> => ({
     worktree: `/trees/${name}`,
     branch: `reveille/${name}`,

@@ -6,6 +6,7 @@ import { fit, harmless, width } from '../src/view/columns.ts';
 import { drawFrame } from '../src/view/frame.ts';
 import { pictureOf, type Picture, type Row } from '../src/view/picture.ts';
 import { drawEvent } from '../src/view/lines.ts';
+import { requestLines } from '../src/view/list.ts';
 import { Watch } from '../src/view/watch.ts';
 import { cost, duration } from '../src/view/words.ts';
 import { scripted, testEngine } from './engine.ts';
@@ -209,4 +210,37 @@ test('[CLI1.94] the bell rings for what came while one watched, once', () => {
   const [one, two] = [{ id: 'req_1' as const }, { id: 'req_2' as const }];
   const rings = [[one], [one], [one, two], [two], []].map((requests) => bell.rings(requests));
   expect(rings).toEqual([false, false, true, false, false]);
+});
+
+test('[INB3.20] an approval in own words is told from a real action, and all of a request can be seen', () => {
+  const base = {
+    id: 'req_1',
+    kind: 'approval',
+    name: 'build',
+    options: ['approve', 'deny'],
+    at: 0,
+    text: 'May I?',
+  } as unknown as Request & { readonly name: string };
+  const action = {
+    tool: 'run_command',
+    kind: 'command',
+    command: 'make',
+    paths: [],
+    held: true,
+    where: null,
+  };
+  const bound = {
+    ...base,
+    action: { ...action, detail: `${'x\u001B[2K\n'.repeat(3_000)}the end`, digest: 'd' },
+  };
+  const list = { columns: 60, now: 0, paint: plain };
+  const shown = (request: typeof base, whole: boolean): string =>
+    requestLines([request], { ...list, whole }).join('\n');
+  expect(shown(base, false)).toContain('in its own words');
+  expect(shown(bound as typeof base, false)).not.toContain('in its own words');
+  const long = { ...bound, text: 'a line\n'.repeat(100) } as typeof base;
+  expect(shown(long, false)).toContain('all of it: reveille inbox req_1');
+  expect(shown(long, false)).not.toContain('the end');
+  expect(shown(long, true)).toContain('the end');
+  expect(shown(long, true)).not.toContain('\u001B');
 });

@@ -151,7 +151,7 @@ describe('tasks and what waits for a person', () => {
       (await house.json<{ requests: Request[] }>('inbox')).requests.filter(({ kind }) => kind !== 'failure');
     await until(async () => (await waiting()).length === 5);
     expect((await house.run(['inbox', 'yes'])).out).toMatch(
-      /^approval +.+ {2}yes\n {2}May I\?\n {2}reveille approve req_\w+, or reveille deny req_\w+\n$/,
+      /^approval +.+ {2}yes\n {2}It asks in its own words: .+\n {2}May I\?\n {2}reveille approve req_\w+, or reveille deny req_\w+\n$/,
     );
     expect(await house.json('approve', 'yes')).toMatchObject({ request: { answer: { text: 'approved' } } });
     expect(await house.json('deny', 'no', 'too', 'risky')).toMatchObject({

@@ -14,7 +14,6 @@ const ELSEWHERE: Partial<Record<HttpOperation, string>> = {
   checkUpdates: 'an agent does',
   reportCompletion: 'an agent does',
   notifyParent: 'an agent does',
-  reserve: 'an agent does',
   pullSubtask: 'an agent does, into its own checkout',
   addPlanTask: 'an orchestrator does, to its plan',
   openSession: 'a page is no session: it has no mailbox',

@@ -12,6 +12,7 @@ const run: RunRow = {
   turns: 0,
   tokens: 0,
   usd: 0,
+  estimated: false,
   startedAt: 0,
   status: null,
   error: null,

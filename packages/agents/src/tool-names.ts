@@ -1,4 +1,4 @@
-import { nearest } from '@reveille/protocol';
+import { isGranted, matchesTool, nearest } from '@reveille/protocol';
 
 /** The tools of the catalogue, by what they can do to a worktree. */
 const READING = [
@@ -209,7 +209,7 @@ function unknownTool(entry: string): string {
 
 /** Whoever has no tool that could write is read-only. What is not known to be harmless may write. */
 export function isReadOnly(tools: readonly string[], denied: readonly string[]): boolean {
-  const refused = (tool: string): boolean => denied.some((pattern) => matches(pattern, tool));
+  const refused = (tool: string): boolean => denied.some((pattern) => matchesTool(pattern, tool));
   if (tools.includes('*')) return WRITING.every(refused) && tools.every((tool) => !tool.startsWith('mcp:'));
   return tools.every(
     (tool) =>
@@ -225,19 +225,10 @@ export function allowedTools(
   definition: { readonly tools: readonly string[]; readonly deniedTools: readonly string[] },
   existing: readonly string[],
 ): string[] {
-  const { tools, deniedTools } = definition;
   return existing.filter((name) => {
     if (WORKER_TOOLS.some((needed) => needed === name)) return true;
-    return (
-      tools.some((pattern) => matches(pattern, name)) &&
-      !deniedTools.some((pattern) => matches(pattern, name))
-    );
+    return isGranted(definition, name);
   });
-}
-
-function matches(pattern: string, name: string): boolean {
-  if (pattern === '*') return !name.startsWith('orchestrator_');
-  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
 /** What `permissionMode: plan` takes away: everything that could write. */

@@ -4,6 +4,9 @@ import { Vitals, type Alert } from './health.ts';
 import type { Role } from './ports/agents.ts';
 import type { Agent, Executor, ExecutorEvent, Seen, TurnInput } from './ports/executor.ts';
 import type { Workspace } from './ports/workspaces.ts';
+import { reservationsOf } from './reservations.ts';
+import { UsageMeter } from './usage-meter.ts';
+import { checkedUsage, type UsageItem } from './usage.ts';
 
 const HISTORY_MS = 30_000;
 const STEER_MS = 10_000;
@@ -46,7 +49,7 @@ export class AgentLine {
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
   failure: { readonly class: ErrorClass; readonly message: string; readonly retryAfterMs?: number } | null =
     null;
-  usage: { readonly id: string; readonly tokens: number; readonly usd: number | null }[] = [];
+  usage: UsageItem[] = [];
   alerts: Alert[] = [];
   /** What it was offered during the turn and did not take, or did not say whether it took. */
   refused: { readonly message: Message; readonly seen: 'no' | 'unknown' }[] = [];
@@ -57,7 +60,7 @@ export class AgentLine {
   /** It did not take what it was offered in this turn: what comes now waits for the end of it. */
   declines = false;
   #giveUpOffer: (() => void) | null = null;
-  #usageSeen: Set<string> | null = null;
+  #meter: UsageMeter | null = null;
 
   constructor(context: Context, holder: { poke(): void }) {
     this.#context = context;
@@ -82,8 +85,10 @@ export class AgentLine {
     try {
       const { id, epoch, session, resume } = run;
       const report = (event: ExecutorEvent): void => this.#hear(event);
-      const { workspace, role } = given;
-      const spec = { task, run: id, epoch, session, agent: task.agent, resume, workspace, role, report };
+      const reserve = reservationsOf(this.#context, { id, epoch });
+      const spec = { task, run: id, epoch, session, agent: task.agent, resume, report, reserve, ...given };
+      const { callTokens } = this.#context.settings.budgets;
+      this.#meter = new UsageMeter(executor.capabilities?.reports, callTokens);
       this.#steerMs = executor.steerMs ?? STEER_MS;
       this.#agent = executor.start(spec);
     } catch (error) {
@@ -95,9 +100,11 @@ export class AgentLine {
     this.failure ??= { class: as, message };
   }
 
-  #hear(event: ExecutorEvent): void {
-    if (!this.#open && event.type !== 'usage') return;
+  #hear(said: ExecutorEvent): void {
+    if (!this.#open && said.type !== 'usage') return;
     const { awake, settings } = this.#context;
+    const event = said.type === 'usage' ? checkedUsage(said, settings.budgets.callTokens) : said;
+    this.usage.push(...(this.#meter?.hear(event, this.vitals.alive) ?? []));
     this.alerts.push(...this.vitals.hear(event, awake.ms, settings));
     switch (event.type) {
       case 'started':
@@ -107,11 +114,6 @@ export class AgentLine {
       case 'thought':
       case 'tool_call':
         this.#prove('steering');
-        break;
-      case 'usage':
-        if (this.#usageSeen?.has(event.id)) return;
-        (this.#usageSeen ??= new Set()).add(event.id);
-        this.usage.push({ id: event.id, tokens: event.tokens, usd: event.usd });
         break;
       case 'turn_ended':
         if (event.turn === this.turn) {
@@ -125,6 +127,7 @@ export class AgentLine {
         this.failure ??= { class: 'crash', message: `the agent is gone: ${event.detail}` };
         break;
       case 'turn_started':
+      case 'usage':
       case 'sign':
       case 'tool_end':
       case 'file_touched':
@@ -179,7 +182,7 @@ export class AgentLine {
     this.turn = input.turn;
     this.turnEnd = null;
     this.declines = false;
-    this.#usageSeen = null;
+    this.#meter?.turnBegins();
     this.#emptyHands();
     for (const id of input.given) this.hands.set(id, 'turn');
     this.vitals.turnOpened(this.#context.awake.ms);
@@ -264,6 +267,7 @@ export class AgentLine {
    */
   async judge<T>(judge: (late: readonly Message[]) => Promise<T>): Promise<T> {
     this.#judged++;
+    this.vitals.alive = true;
     try {
       if (this.#offer) this.#agent?.withdraw?.();
       return await judge((await this.#offer) ?? []);
@@ -293,6 +297,7 @@ export class AgentLine {
     this.#open = false;
     this.#giveUpOffer?.();
     await this.#agent?.stop(reason);
+    this.usage.push(...(this.#meter?.stopped(this.vitals.alive) ?? []));
   }
 }
 

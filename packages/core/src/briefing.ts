@@ -7,6 +7,8 @@ import {
   type TaskId,
 } from '@reveille/protocol';
 import { assignmentText } from './assignment.ts';
+import { overrunWords } from './budget.ts';
+import { storedChain } from './budget-notes.ts';
 import type { Context } from './context.ts';
 import { endBody, envelope } from './envelope.ts';
 import type { Store } from './ports/store.ts';
@@ -25,7 +27,8 @@ export async function deliveries(store: Store, messages: readonly Message[]): Pr
         ? await store.get('run', message.run)
         : undefined;
     const end = run?.doc.end ?? null;
-    const body = about && end ? endBody(about, end, run?.doc.counts) : message.text;
+    const overrun = about && end ? overrunWords(await storedChain(store, about.budget), about.id) : null;
+    const body = about && end ? endBody(about, end, { counts: run?.doc.counts, overrun }) : message.text;
     rendered.push(envelope(message, { task: about, end, body }));
   }
   return rendered;

@@ -1,20 +1,83 @@
-import { formatAgentType, optionsOf, type Run, type Task } from '@reveille/protocol';
-import { shortWords } from './budget.ts';
+import {
+  formatAgentType,
+  limitAmount,
+  limitName,
+  optionsOf,
+  type Raise,
+  type Request,
+  type Run,
+  type RunId,
+  type Short,
+  type Task,
+} from '@reveille/protocol';
+import { budgetChain, overruns, shortWords } from './budget.ts';
 import type { Context } from './context.ts';
-import { openRequest } from './requests.ts';
+import { openRequest, openRequests } from './requests.ts';
 import type { Tx } from './tx.ts';
 
-/** A run ended because its budget is used up: the person can raise it, and it goes on where it was (LIM1). */
+const keyOf = (run: RunId): string => `budget:${run}`;
+
+/**
+ * A run ended because its budget is used up: the person can raise it, and it goes on where it was (LIM1). The limits that
+ * "raise" sets are put on record with the run, so that what is asked and what is done are the same numbers.
+ */
 export async function askToRaise(tx: Tx, context: Context, task: Task, run: Run): Promise<void> {
-  const { short } = run;
-  const why = short ? shortWords(short) : 'its budget is used up';
-  const raise = short && short.key !== 'unpriced' ? `raise: to ${short.limit * 2}, and it goes on. ` : '';
+  const { raises, text } = await offerOf(tx, task, run);
+  tx.put('run', { ...(await tx.need('run', run.id)), raises });
   await openRequest(tx, context, task, {
     kind: 'budget',
     run,
-    text: `${formatAgentType(task.agent)} stopped at "${task.name}" (${task.id}): ${why}. What it had done is kept. ${raise}Any other limit: reveille budget ${short?.node ?? task.id}.`,
-    options: raise === '' ? ['stop'] : optionsOf('budget'),
+    text,
+    options: raises.length === 0 ? ['stop'] : optionsOf('budget'),
     toPerson: true,
-    key: `budget:${run.id}`,
+    key: keyOf(run.id),
   });
+}
+
+/** The agent named more usage while it was being stopped: what is asked is asked with the new numbers. */
+export async function askAnew(tx: Tx, task: Task, id: RunId): Promise<void> {
+  const request = await budgetRequest(tx, task, id);
+  const run = await tx.need('run', id);
+  if (!request || run.raises === undefined || run.raises.length === 0) return;
+  const { raises, text } = await offerOf(tx, task, run);
+  tx.put('run', { ...run, raises });
+  tx.put('request', { ...request, text });
+}
+
+async function budgetRequest(tx: Tx, task: Task, run: RunId): Promise<Request | undefined> {
+  return (await openRequests(tx, task)).find(({ key, state }) => key === keyOf(run) && state === 'open');
+}
+
+interface Offer {
+  readonly raises: Raise[];
+  readonly text: string;
+}
+
+async function offerOf(tx: Tx, task: Task, { short }: Run): Promise<Offer> {
+  const over = (await budgetChain(tx, task.budget)).flatMap(overruns);
+  const isOver = over.some(({ node, key }) => node === short?.node && key === short.key);
+  const shorts = short && !isOver ? [short, ...over] : over;
+  const raises = short?.key === 'unpriced' ? [] : shorts.flatMap(raiseOf);
+  const why = shorts.length > 0 ? shorts.map(shortWords).join('; ') : 'its budget is used up';
+  const places = new Set(raises.map(({ node }) => node));
+  const offers = raises.map(({ node, key, to }) => {
+    const whose = places.size > 1 ? ` of ${node}` : '';
+    return `${limitName(key)}${whose} to ${limitAmount(key, to)}`;
+  });
+  const raise = offers.length > 0 ? `raise: ${offers.join(', ')}, and it goes on. ` : '';
+  const text = `${formatAgentType(task.agent)} stopped at "${task.name}" (${task.id}): ${why}. What it had done is kept. ${raise}Any other limit: reveille budget ${short?.node ?? task.id}.`;
+  return { raises, text };
+}
+
+/** Twice the limit; if that is used already, as much again as the limit was. */
+function raiseOf({ node, key, limit, total }: Short): Raise[] {
+  if (key === 'unpriced') return [];
+  const enough = 2 * limit > total ? 2 * limit : total + (limit || total || 1);
+  return [{ node, key, to: shownAs(key, enough) }];
+}
+
+/** The number that `limitAmount` shows, never a smaller one. */
+function shownAs(key: Raise['key'], amount: number): number {
+  const unit = key === 'usd' ? 1e-4 : key === 'wallMs' ? (amount < 60_000 ? 100 : 6_000) : 1;
+  return Number((Math.ceil(Number((amount / unit).toFixed(3))) * unit).toFixed(4));
 }

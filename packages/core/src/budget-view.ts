@@ -7,6 +7,7 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
+import { storedChain } from './budget-notes.ts';
 import type { Store } from './ports/store.ts';
 
 /** A budget with everything above it, and what was used by whom below it. */
@@ -17,13 +18,7 @@ export async function viewBudget(store: Store, node: PlanId | TaskId): Promise<B
   const tasks = await tasksOf(store, node);
   const first = tasks.find(({ id }) => id === node) ?? tasks[0];
   const start = (await store.get('budget', node)) ? node : plan ? null : (first?.budget ?? null);
-  const chain: Budget[] = [];
-  for (let id = start; id !== null;) {
-    const row: { doc: Budget } | undefined = await store.get('budget', id);
-    if (!row) break;
-    chain.push(row.doc);
-    id = row.doc.parent;
-  }
+  const chain = await storedChain(store, start);
   const below: Budget[] = [];
   const used: BudgetView['tasks'][number][] = [];
   for (const task of tasks) {
@@ -49,7 +44,13 @@ async function tasksOf(store: Store, node: PlanId | TaskId): Promise<Task[]> {
 
 async function usedBy(store: Store, task: Task): Promise<BudgetView['tasks'][number]> {
   const ids = new Set([task.run, task.lastRun].filter((id) => id !== null));
-  const sum = { tokens: 0, usd: 0, turns: 0, unpriced: { tokens: 0, calls: 0 } };
+  const sum = {
+    tokens: 0,
+    usd: 0,
+    turns: 0,
+    unpriced: { tokens: 0, calls: 0 },
+    estimated: { tokens: 0, usd: 0 },
+  };
   for (const id of ids) {
     const run = (await store.get('run', id))?.doc;
     if (!run) continue;
@@ -58,6 +59,8 @@ async function usedBy(store: Store, task: Task): Promise<BudgetView['tasks'][num
     sum.turns += run.turns;
     sum.unpriced.tokens += run.used.unpriced?.tokens ?? 0;
     sum.unpriced.calls += run.used.unpriced?.calls ?? 0;
+    sum.estimated.tokens += run.used.estimated?.tokens ?? 0;
+    sum.estimated.usd += run.used.estimated?.usd ?? 0;
   }
   return { id: task.id, name: task.name, state: task.state, ...sum };
 }

@@ -1,5 +1,14 @@
-import type { Amounts, Budget, BudgetLimits, Short, Unpriced } from '@reveille/protocol';
+import {
+  limitAmount,
+  limitName,
+  type Amounts,
+  type Budget,
+  type BudgetLimits,
+  type Short,
+} from '@reveille/protocol';
+import type { Settings } from './settings.ts';
 import type { Tx } from './tx.ts';
+import { grown, type UsageChange } from './usage.ts';
 
 export const NOTHING: Amounts = { tokens: 0, usd: 0, turns: 0, spawns: 0 };
 const KEYS = ['tokens', 'usd', 'turns', 'spawns'] as const;
@@ -44,21 +53,22 @@ function exceeded(node: Budget, more: Partial<Amounts>): Short | null {
   return null;
 }
 
-/** The first limit that has been overrun, or null. */
-function overrun(node: Budget): Short | null {
-  for (const key of KEYS) {
-    const limit = node.limits[key];
-    const used = node.used[key];
-    if (limit !== undefined && used > limit) return { node: node.id, key, total: used, limit, over: true };
-  }
-  return null;
+/** The limits of a node that have been overrun. */
+export function overruns({ id, limits, used, estimated }: Budget): Short[] {
+  return KEYS.flatMap((key) => {
+    const limit = limits[key];
+    if (limit === undefined || used[key] <= limit) return [];
+    const part = key === 'tokens' || key === 'usd' ? (estimated?.[key] ?? 0) : 0;
+    const short: Short = { node: id, key, total: used[key], limit, over: true };
+    return [part > 0 ? { ...short, estimated: part } : short];
+  });
 }
 
 /** Draws on a node and everything above it, or on none of them. Who is past a limit begins nothing more. */
 export async function draw(tx: Tx, id: string | null, amounts: Partial<Amounts>): Promise<Short | null> {
   const nodes = await budgetChain(tx, id);
   for (const node of nodes) {
-    const short = overrun(node) ?? exceeded(node, amounts);
+    const short = overruns(node)[0] ?? exceeded(node, amounts);
     if (short) return short;
   }
   for (const node of nodes) tx.put('budget', { ...node, used: plus(node.used, amounts) });
@@ -82,38 +92,36 @@ export async function reserve(
   return null;
 }
 
-/** What was really used; `usd` null: nobody knows what it cost. */
-export interface Spent {
-  readonly tokens: number;
-  readonly usd: number | null;
-}
-
 /**
- * Records what was really used, in place of what was reserved under the same key. It has happened, so it is
- * recorded even past the limit; the answer says which limit is overrun.
+ * Records what was used, in place of what was reserved under the same key. It has happened, so it is recorded even past
+ * the limit; the answer says which limit is overrun.
  */
 export async function spend(
   tx: Tx,
   id: string | null,
-  key: string,
-  { tokens, usd }: Spent,
+  key: string | null,
+  change: Omit<UsageChange, 'used'>,
 ): Promise<Short | null> {
   let short: Short | null = null;
-  for (const node of await budgetChain(tx, id)) {
-    const { [key]: _released, ...reserved } = node.reserved;
-    const used = plus(node.used, { tokens, usd: usd ?? 0 });
-    const unpriced = usd === null ? { unpriced: withUnpriced(node.unpriced, tokens) } : {};
-    const next = { ...node, used, reserved, ...unpriced };
+  for (const { estimated, unpriced, ...node } of await budgetChain(tx, id)) {
+    const reserved = Object.fromEntries(Object.entries(node.reserved).filter(([name]) => name !== key));
+    const { tokens, usd } = node.used;
+    const { tokens: allTokens, usd: allUsd, ...marks } = grown({ tokens, usd, unpriced, estimated }, change);
+    const next: Budget = {
+      ...node,
+      used: { ...node.used, tokens: allTokens, usd: allUsd },
+      reserved,
+      ...marks,
+    };
     tx.put('budget', next);
-    short ??= overrun(next);
+    short ??= overruns(next)[0] ?? null;
   }
   return short;
 }
 
-export const withUnpriced = (before: Unpriced | undefined, tokens: number): Unpriced => ({
-  tokens: (before?.tokens ?? 0) + tokens,
-  calls: (before?.calls ?? 0) + 1,
-});
+/** Dollars that a token of unknown price counts as where money is limited; null: it counts as none, by setting. */
+export const estimatedPrice = ({ budgets }: Settings): number | null =>
+  budgets.unpriced === 'estimate' ? budgets.usdPerMillion / 1_000_000 : null;
 
 /** The nodes that limit money. */
 export const moneyNodes = async (tx: Tx, id: string | null): Promise<Budget[]> =>
@@ -136,24 +144,27 @@ export async function startClocks(tx: Tx, id: string | null): Promise<void> {
   }
 }
 
-const WORDS = {
-  tokens: 'tokens',
-  usd: 'money',
-  turns: 'turns',
-  spawns: 'spawns',
-  wallMs: 'wall time',
-} as const;
-
 /** Which limit, and how far, in numbers that can be set. */
-export function shortWords({ node, key, total, limit, over }: Short): string {
+export function shortWords({ node, key, total, limit, over, estimated }: Short): string {
   if (key === 'unpriced')
-    return `money of ${node}: nobody knows what ${total} tokens cost, and by your settings that ends it; set their price, or engine.budgets.unpriced to allow`;
-  const shown = (amount: number): string =>
-    key === 'usd' ? `$${Number(amount.toFixed(4))}` : `${amount}${key === 'wallMs' ? ' ms' : ''}`;
+    return `money of ${node}: nobody knows what ${total} tokens cost, and by your settings that ends it; set their price, or engine.budgets.unpriced to estimate or allow`;
+  const shown = (amount: number): string => limitAmount(key, amount);
   const how = over
     ? `${shown(total)} of ${shown(limit)} used, ${shown(total - limit)} over`
     : `${shown(total)} would exceed ${shown(limit)}`;
-  return `${WORDS[key]} of ${node}: ${how}`;
+  return `${limitName(key)} of ${node}: ${how}${estimated ? ` (${shown(estimated)} of it estimated)` : ''}`;
+}
+
+/** Every limit on the way up that is overrun: "used $0.13 of $0.01". Null: none is. */
+export function overrunWords(chain: readonly Budget[], task: string): string | null {
+  const words = chain.flatMap(overruns).flatMap(({ node, key, total, limit, estimated }) => {
+    if (key === 'unpriced') return [];
+    const about = estimated ? 'an estimated ' : '';
+    const unit = key === 'usd' || key === 'wallMs' ? '' : ` ${limitName(key)}`;
+    const whose = node === task ? '' : ` of ${node}`;
+    return [`used ${about}${limitAmount(key, total)} of ${limitAmount(key, limit)}${unit}${whose}`];
+  });
+  return words.length === 0 ? null : words.join(', ');
 }
 
 const plus = (a: Amounts, b: Partial<Amounts>): Amounts => ({

@@ -11,6 +11,7 @@ import {
 import type { AgentLine } from './agent-line.ts';
 import { openWorkspace } from './checkouts.ts';
 import type { Context } from './context.ts';
+import { tellLate } from './decide.ts';
 import { isIntegrator } from './integrator.ts';
 import type { Role } from './ports/agents.ts';
 import type { Executor } from './ports/executor.ts';
@@ -35,9 +36,14 @@ export class Checkout {
    */
   async launch(line: AgentLine, executor: Executor | null, task: Task, run: Run): Promise<void> {
     if (task.cancelling || line.failure) return;
+    const role = await this.#roleOf(task).catch((error: unknown) => {
+      line.cannot(`its definition cannot be read: ${sayWhy(error)}`);
+    });
+    if (role === undefined) return;
     try {
       this.#opening = new AbortController();
-      this.workspace ??= await openWorkspace(this.#context, task, run, this.#opening.signal);
+      const opening = { readOnly: role?.readOnly ?? false, signal: this.#opening.signal };
+      this.workspace ??= await openWorkspace(this.#context, task, run, opening);
     } catch (error) {
       // Nothing is wrong with the checkout: the step is made again when the store answers.
       if (isStoreError(error)) throw error;
@@ -45,12 +51,7 @@ export class Checkout {
     } finally {
       this.#opening = null;
     }
-    try {
-      const role = await this.#roleOf(task);
-      line.launch(executor, task, run, { workspace: this.workspace, role });
-    } catch (error) {
-      line.cannot(`its definition cannot be read: ${sayWhy(error)}`);
-    }
+    line.launch(executor, task, run, { workspace: this.workspace, role });
   }
 
   /** Nobody has defined the one that integrates: it is no agent of a model. */
@@ -80,8 +81,12 @@ export class Checkout {
     return this.#quietly(run, NOTHING_FOUND, (task, id) => this.#context.workspaces?.look(task, id));
   }
 
-  leave(run: { readonly id: RunId } | null): Promise<void> {
-    return this.#quietly(run, undefined, (task, id) => this.#context.workspaces?.leave(task, id));
+  /** What nobody has looked at until now is told all the same. */
+  async leave(run: { readonly id: RunId } | null): Promise<void> {
+    const late = await this.#quietly(run, NOTHING_FOUND, (task, id) =>
+      this.#context.workspaces?.leave(task, id),
+    );
+    if (run) void tellLate(this.#context, run.id, late);
   }
 
   async #quietly<T>(

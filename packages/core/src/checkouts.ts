@@ -40,7 +40,7 @@ export async function openWorkspace(
   world: World,
   task: Task,
   run: Run,
-  signal: AbortSignal,
+  { readOnly, signal }: Pick<OpenSpec, 'readOnly' | 'signal'>,
 ): Promise<Workspace | null> {
   if (!world.workspaces || task.repository === null) return null;
   const { store } = world;
@@ -51,7 +51,7 @@ export async function openWorkspace(
   const ruin = last?.status === 'failed' || last?.status === 'cancelled';
   const fresh = from === undefined ? ruin : from !== null;
   const origin = await originOf(world, task, plan?.baseBranch ?? null);
-  const spec: OpenSpec = { task, run: run.id, plan, origin, fresh, from, signal };
+  const spec: OpenSpec = { task, run: run.id, plan, origin, fresh, from, readOnly, signal };
   return world.workspaces.open(spec);
 }
 

@@ -1,102 +1,144 @@
+import { gitArguments, isPowerful } from './shell-arguments.ts';
+import { within } from './shell-programs.ts';
+import { readShell, type SimpleCommand } from './shell-reader.ts';
+import { HOLE, type ShellWord } from './shell-words.ts';
+
 /** One simple command out of a line for the shell, without its quotes. */
 export interface CommandPart {
   readonly text: string;
-  /** The same without what only stands before it: variables, `sudo`, `env`, the folder of the program. */
-  readonly bare: string;
+  /**
+   * The same without what only stands before it: variables, the folder of the program, where git works; and the command
+   * that it runs, if it is one like `sudo` or `find`.
+   */
+  readonly readings: readonly string[];
+  /** Those in which the shell puts something in, with a `HOLE` for that: only the shell knows what it is. */
+  readonly masks: readonly string[];
   /** More happens than the words show: a substitution, a redirection, a variable. Nothing that names it can vouch for it. */
   readonly opaque: boolean;
+  /** Any command may run in it: a rule that forbids one may be meant. */
+  readonly unread: boolean;
 }
 
 const MOST_PARTS = 100;
-const WRAPPERS = /^(?:sudo|doas|env|command|exec|nohup|time|nice|builtin|xargs|setsid|stdbuf|timeout)$/;
-const SHELLS = /^(?:sh|bash|dash|zsh|ksh|busybox|eval)$/;
+const LONGEST_LINE = 200_000;
+const LONGEST_TEXT = 16_000;
+const DEEPEST = 4;
 
 /**
  * The commands of a line, as far as they can be seen without running it: those joined by `&&`, `;` or pipes, those in
- * brackets and substitutions, those handed to a shell. It is for rules about commands, which say what a person wants to
- * be asked about; what a command can do is held by the sandbox. Null: more than anybody would want to judge.
+ * brackets, functions, loops and substitutions, those handed to a shell or to a program that runs others. It is for rules
+ * about commands, which say what a person wants to be asked about; what a command can do is held by the sandbox. Null: more
+ * than anybody would want to judge.
  */
 export function commandParts(line: string, depth = 0): readonly CommandPart[] | null {
+  if (line.length > LONGEST_LINE) return null;
+  const { commands, compound, lost } = readShell(line);
   const found: CommandPart[] = [];
-  for (const { words, opaque } of simpleCommands(line)) {
-    if (words.length === 0) continue;
-    const bare = bareWords(words);
-    found.push({ text: words.join(' '), bare: bare.join(' '), opaque });
-    const inner = depth < 3 ? innerLine(bare) : null;
-    if (inner !== null) found.push(...(commandParts(inner, depth + 1) ?? [LOST]));
+  for (const command of commands) {
+    found.push(...partsOf(command, { compound, depth }));
     if (found.length > MOST_PARTS) return null;
   }
-  return found;
+  return lost ? [...found, UNREAD] : found;
 }
 
-const LOST: CommandPart = { text: '', bare: '', opaque: true };
+export const UNREAD: CommandPart = { text: '', readings: [], masks: [], opaque: true, unread: true };
 
-/** What a shell is given to run. */
-function innerLine([program = '', ...rest]: readonly string[]): string | null {
-  if (!SHELLS.test(program)) return null;
-  if (program === 'eval') return rest.join(' ');
-  const flag = rest.findIndex((word) => /^-[a-z]*c$/.test(word));
-  return flag < 0 ? null : (rest[flag + 1] ?? null);
+interface Surroundings {
+  readonly compound: boolean;
+  readonly depth: number;
 }
 
-function bareWords(words: readonly string[]): readonly string[] {
-  let at = 0;
-  for (; at < words.length - 1; at++) {
-    const word = words[at] ?? '';
-    const wraps = WRAPPERS.test(baseName(word));
-    if (!wraps && !/^[A-Za-z_]\w*=/.test(word) && !(at > 0 && /^(?:-|\d)/.test(word))) break;
+function partsOf(command: SimpleCommand, around: Surroundings): readonly [CommandPart, ...CommandPart[]] {
+  const { words } = command;
+  const bare = withoutAssignments(words);
+  const [program, ...args] = bare;
+  const name = program ? programName(program) : null;
+  const inner = name === null ? [] : within(name, args, command);
+  const plain = program && name !== null ? [{ ...program, text: name, mask: name }, ...args] : bare;
+  const own = partOf([words, plain, gitWords(plain)], {
+    opaque: command.opaque || around.compound,
+    unread: isUnread(command, name) || inner.some(({ kind }) => kind === 'opaque'),
+  });
+  if (inner.length > 0 && around.depth >= DEEPEST) return [{ ...own, unread: true }];
+  const deeper = { ...around, depth: around.depth + 1 };
+  let part = own;
+  const more: CommandPart[] = [];
+  for (const each of inner) {
+    if (each.kind === 'line') more.push(...partsOfLine(each.text, deeper));
+    if (each.kind !== 'words') continue;
+    const [run, ...others] = partsOf({ ...command, words: each.words }, deeper);
+    part = joinedParts(part, run);
+    more.push(...others);
   }
-  const [program = '', ...rest] = words.slice(at);
-  return [baseName(program), ...rest];
+  return [part, ...more];
 }
 
-const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
+/** Commands that do nothing themselves: if they have a redirection, that is what they are for. */
+const IDLE = new Set(['exec', ':', 'true', 'false']);
+/** A name with a substitution in its index: bash evaluates it in many places, whatever the quotes. */
+const EVALUATED = /\[[^\]]{0,200}(?:\$\(|`)/;
 
-interface Simple {
-  words: string[];
-  opaque: boolean;
+function isUnread({ words, opaque }: SimpleCommand, name: string | null): boolean {
+  const bare = withoutAssignments(words);
+  const assigned = words.slice(0, words.length - bare.length);
+  if (assigned.some(({ text }) => isPowerful(text)) || words.some(({ text }) => EVALUATED.test(text)))
+    return true;
+  if (bare.length === 0) return assigned.length === 0;
+  return name === null || (opaque && bare.length === 1 && IDLE.has(name));
 }
 
-/** Splits at what ends a command; quotes and backslashes are taken off, as the shell would. */
-function simpleCommands(line: string): Simple[] {
-  const all: Simple[] = [{ words: [], opaque: false }];
-  let word: string | null = null;
-  let quote: string | null = null;
-  const current = (): Simple => all.at(-1) ?? { words: [], opaque: true };
-  const endWord = (): void => {
-    if (word !== null) current().words.push(word);
-    word = null;
+function partsOfLine({ text, mask }: ShellWord, { depth }: Surroundings): readonly CommandPart[] {
+  const parts = commandParts(text, depth) ?? [UNREAD];
+  // What the shell puts into a line may be more than a word of it.
+  return mask.includes(HOLE) ? [...parts, UNREAD] : parts;
+}
+
+/** A command with the one that it runs: whoever names the first lets both through, and rules against either apply. */
+const joinedParts = (outer: CommandPart, inner: CommandPart): CommandPart => ({
+  ...outer,
+  readings: [...outer.readings, ...inner.readings],
+  masks: [...outer.masks, ...inner.masks],
+  unread: outer.unread || inner.unread,
+});
+
+function partOf(
+  forms: readonly (readonly ShellWord[])[],
+  { opaque, unread }: Pick<CommandPart, 'opaque' | 'unread'>,
+): CommandPart {
+  const cut = (text: string): string => text.slice(0, LONGEST_TEXT);
+  const texts = forms.map((words) => words.map(({ text }) => text).join(' '));
+  const masks = forms.map((words) => words.map(({ mask }) => mask).join(' '));
+  const isLong = texts.some((text) => text.length > LONGEST_TEXT);
+  const shown = masks.map((mask) => (isLong ? `${cut(mask)}${HOLE}` : mask));
+  return {
+    text: cut(texts[0] ?? ''),
+    readings: [...new Set(texts.map(cut))],
+    masks: [...new Set(shown)].filter((mask) => mask.includes(HOLE)),
+    opaque: opaque || isLong,
+    unread,
   };
-  const endCommand = (): void => {
-    endWord();
-    all.push({ words: [], opaque: false });
-  };
-  for (let i = 0; i < line.length && all.length <= MOST_PARTS + 1; i++) {
-    const [character = '', next = ''] = [line[i], line[i + 1]];
-    if (quote === "'" && character !== "'") word = (word ?? '') + character;
-    else if (character === '\\' && quote !== "'") {
-      if (next !== '\n') word = (word ?? '') + next;
-      i++;
-    } else if (character === quote) quote = null;
-    else if (quote === null && (character === '"' || character === "'")) {
-      quote = character;
-      word ??= '';
-    } else if (character === '`' || (/[$<>]/.test(character) && next === '(')) {
-      // What is inside is a command of its own, in quotes too.
-      current().opaque = true;
-      endCommand();
-      if (character !== '`') i++;
-    } else if (character === '$') {
-      current().opaque = true;
-      word = (word ?? '') + character;
-    } else if (quote !== null) word = (word ?? '') + character;
-    else if (/[;&|()\n]/.test(character)) endCommand();
-    else if (/\s/.test(character)) endWord();
-    else if (/[<>]/.test(character)) {
-      current().opaque = true;
-      endWord();
-    } else word = (word ?? '') + character;
-  }
-  endWord();
-  return all;
+}
+
+function withoutAssignments(words: readonly ShellWord[]): readonly ShellWord[] {
+  const at = words.findIndex(({ text }) => !/^[A-Za-z_]\w*\+?=/.test(text));
+  return at < 0 ? [] : words.slice(at);
+}
+
+/** Folders whose programs are what they are called. */
+const SYSTEM = /^(?:\/usr(?:\/local)?|\/opt\/homebrew)?\/s?bin\/$/;
+
+/** What a program is called; null: that does not say what it is. A file of the worktree may be any program. */
+function programName({ text, mask }: ShellWord): string | null {
+  // zsh runs `=name` by its path.
+  if (mask.includes(HOLE) || text.startsWith('=')) return null;
+  const at = text.lastIndexOf('/') + 1;
+  if (at > 0 && !SYSTEM.test(text.slice(0, at))) return null;
+  return text.slice(at);
+}
+
+/** What stands between `git` and its command says only where. */
+function gitWords(words: readonly ShellWord[]): readonly ShellWord[] {
+  const [program, ...args] = words;
+  if (program?.text !== 'git') return words;
+  return [program, ...(gitArguments(args) ?? args)];
 }

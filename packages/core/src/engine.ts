@@ -1,5 +1,6 @@
-import type { Caller, Message, Orchestrator, Request, SessionId } from '@reveille/protocol';
+import type { Caller, Message, Orchestrator, Request, ReveilleEvent, SessionId } from '@reveille/protocol';
 import { askApproval, type AskedApproval } from './approval.ts';
+import { knownCaller } from './authority.ts';
 import { Retries, type Context, type Ports } from './context.ts';
 import { Gate } from './gate.ts';
 import { Awake } from './awake.ts';
@@ -7,6 +8,7 @@ import { decide } from './decide.ts';
 import { Governor } from './governor.ts';
 import { Host } from './host.ts';
 import { deliveredMessages, giveBack } from './mailbox.ts';
+import { visibleEvents } from './operations/mail.ts';
 import { onDisk } from './ports/store.ts';
 import { Mailroom } from './mailroom.ts';
 import { orchestratorFor } from './orchestrator.ts';
@@ -87,6 +89,13 @@ export class Engine {
     await this.host.alive(caller);
     const blocked = (who: Caller): (() => void) => this.#blocked(who);
     return askApproval({ context, mailroom, blocked }, caller, asked, signal);
+  }
+
+  /** The events from one number to another that a caller may see (ID6). */
+  async visibleEvents(caller: Caller, first: number, last: number): Promise<readonly ReveilleEvent[]> {
+    const { rows } = this.host.records;
+    const events = await this.context.store.events(first - 1, last - first + 1);
+    return visibleEvents(rows, await knownCaller(rows, caller), events);
   }
 
   #blocked(who: Caller): () => void {

@@ -87,7 +87,11 @@ function sender(message: Message): string {
 }
 
 /** The body of an end or a review: the answer in full, then what it left in its worktree. */
-export function endBody(task: Task, end: RunEnd, counts?: RunCounts): string {
+export function endBody(
+  task: Task,
+  end: RunEnd,
+  { counts, overrun }: { readonly counts?: RunCounts | undefined; readonly overrun: string | null },
+): string {
   const lines = [end.output];
   if (end.error) lines.push(`error (${end.error.class}): ${end.error.message}`);
   if (end.structured !== undefined) lines.push(`result: ${JSON.stringify(end.structured)}`);
@@ -96,6 +100,7 @@ export function endBody(task: Task, end: RunEnd, counts?: RunCounts): string {
     lines.push(`worktree: ${worktree}`, `branch: ${branch}`, `files changed: ${files.length}`);
     lines.push(...files.map((file) => `  ${file.path} +${file.insertions} −${file.deletions}`));
   }
+  if (overrun !== null) lines.push(`over budget: ${overrun}`);
   const words = countsText(counts);
   if (words !== '') lines.push(`looked up and handed on: ${words}`);
   lines.push(`agent: ${formatAgentType(task.agent)}, attempt ${task.attempts}`);

@@ -1,5 +1,9 @@
-import type { ExecutorEvent } from './ports/executor.ts';
+import type { ExecutorEvent, Usage } from './ports/executor.ts';
 import type { Settings } from './settings.ts';
+
+/** Files that are counted one by one; an agent may name any number. */
+const MOST_FILES = 10_000;
+const MOST_SPAWNS = 10_000;
 
 export interface Alert {
   readonly what: 'stuck' | 'looping' | 'errors' | 'progress';
@@ -22,6 +26,8 @@ export class Vitals {
   #calls = 0;
   #files: Set<string> | null = null;
   #tokens = 0;
+  /** Named in the middle of the turn; the final report of the turn takes their place. */
+  #interimTokens = 0;
   #lastDigest = '';
   #sameCalls = 0;
   #fruitless = 0;
@@ -80,12 +86,11 @@ export class Vitals {
         return this.#ended(event.failed, event.news, settings);
       case 'file_touched':
         this.worked = true;
-        (this.#files ??= new Set()).add(event.path);
+        if ((this.#files?.size ?? 0) < MOST_FILES) (this.#files ??= new Set()).add(event.path);
         this.#fruitless = 0;
         return [];
       case 'usage':
-        this.#tokens += event.tokens;
-        return [];
+        return this.#used(event);
       case 'started':
       case 'turn_started':
       case 'turn_ended':
@@ -95,6 +100,13 @@ export class Vitals {
       default:
         return event satisfies never;
     }
+  }
+
+  #used({ kind, tokens }: Usage): Alert[] {
+    if (kind === 'interim') this.#interimTokens += tokens;
+    else this.#tokens += tokens;
+    if (kind === 'final') this.#interimTokens = 0;
+    return [];
   }
 
   #called(name: string, digest: string, settings: Settings): Alert[] {
@@ -119,7 +131,7 @@ export class Vitals {
   #spawned(digest: string): Alert[] {
     const spawns = (this.#spawns ??= new Map<string, number>());
     const count = (spawns.get(digest) ?? 0) + 1;
-    spawns.set(digest, count);
+    if (spawns.size < MOST_SPAWNS) spawns.set(digest, count);
     return count === 3
       ? [{ what: 'looping', text: 'spawned the same subtask again after each end, 3 times' }]
       : [];
@@ -155,6 +167,6 @@ export class Vitals {
 
   #observed(executed: number): string {
     const words = this.lastWords ? `; last words: ${this.lastWords.slice(-300)}` : '';
-    return `at work for ${Math.round(executed / 1000)} s: ${this.#calls} calls, ${this.#files?.size ?? 0} files touched, ${this.#tokens} tokens${words}`;
+    return `at work for ${Math.round(executed / 1000)} s: ${this.#calls} calls, ${this.#files?.size ?? 0} files touched, ${this.#tokens + this.#interimTokens} tokens${words}`;
   }
 }

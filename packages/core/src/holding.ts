@@ -1,4 +1,4 @@
-import type { Run, Task, TaskId } from '@reveille/protocol';
+import type { Run, RunId, Task, TaskId } from '@reveille/protocol';
 import type { Mailroom } from './mailroom.ts';
 import type { Tx } from './tx.ts';
 
@@ -17,3 +17,10 @@ export interface HolderHooks<Holder> {
 
 /** A write about a run, made only while its holder holds it; null: it no longer does. */
 export type DecideHeld = <T>(act: (tx: Tx, run: Run, task: Task) => Promise<T>) => Promise<T | null>;
+
+/** The run, if it is still this host's to advance. Everything a worker run writes begins with this. */
+export async function held(tx: Tx, id: RunId, epoch: number): Promise<{ run: Run; task: Task } | null> {
+  const run = tx.known('run', id) ?? (await tx.get('run', id));
+  if (!run || run.state === 'ended' || run.epoch !== epoch) return null;
+  return { run, task: tx.known('task', run.task) ?? (await tx.need('task', run.task)) };
+}

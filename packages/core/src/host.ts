@@ -1,4 +1,5 @@
 import type { Caller, Message, SessionId } from '@reveille/protocol';
+import { storedRows, type Records } from './authority.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
 import { giveBack, giveBackTaken, markRead } from './mailbox.ts';
@@ -14,6 +15,8 @@ export class Host {
   readonly context: Context;
   readonly mailroom: Mailroom;
   readonly scheduler: Scheduler;
+  /** Rows and definitions, for authorising a call before it is served. */
+  readonly records: Records;
   /** What calls of sessions without a run have been answered with and not yet shown to have arrived. */
   readonly #inHands = new Map<SessionId, Message[]>();
 
@@ -21,6 +24,7 @@ export class Host {
     this.context = context;
     this.mailroom = mailroom;
     this.scheduler = new Scheduler(context, mailroom);
+    this.records = { rows: storedRows(context.store), agents: context.agents };
   }
 
   workerOf(caller: Caller): WorkerRun | null {

@@ -1,15 +1,18 @@
 export { Engine, type Exchange } from './engine.ts';
 export type { AskedApproval } from './approval.ts';
 export type { Permit, PermitOptions } from './permits.ts';
+export { filesNamedBy } from './command-files.ts';
 export { judge, mayAsk, meet, type Judged } from './policy.ts';
 export { policyNow } from './policy-chain.ts';
 export type { Ports } from './context.ts';
 export { envelope } from './envelope.ts';
 export { graphProblems, checkPlan } from './plan-rules.ts';
 export { OPERATIONS } from './orchestrator.ts';
+export { authorize } from './authority.ts';
 export { RunTally } from './run-counts.ts';
 export { DEFAULTS, type Settings } from './settings.ts';
 export { mayMove } from './task-table.ts';
+export { knownAmount } from './usage.ts';
 export * from './ports/agents.ts';
 export * from './ports/clock.ts';
 export * from './ports/dispatch.ts';

@@ -1,5 +1,5 @@
-import { formatAgentType, type Run, type Short, type Task } from '@reveille/protocol';
-import { moneyNodes, shortWords, spend, withUnpriced, type Spent } from './budget.ts';
+import { formatAgentType, type Budget, type Run, type Short, type Task } from '@reveille/protocol';
+import { estimatedPrice, moneyNodes, shortWords, spend } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import type { AgentLine } from './agent-line.ts';
 import type { DecideHeld } from './holding.ts';
@@ -7,6 +7,7 @@ import type { Alert } from './health.ts';
 import { whoHears } from './hearing.ts';
 import { enqueue } from './mailbox.ts';
 import type { Tx } from './tx.ts';
+import { account, type UsageItem } from './usage.ts';
 
 /** Told to the owner and shown; none of it fails the task (HLT2, HLT3). */
 async function tellOwner(
@@ -38,15 +39,15 @@ export async function tellAlerts(context: Context, line: AgentLine, decideHeld: 
   line.alerts = line.alerts.slice(alerts.length);
 }
 
-/** What a backend says was used, and whether the time is. */
+/** What is to be counted, and whether the time is up. */
 interface Told {
-  readonly usage: readonly ({ readonly id: string } & Spent)[];
+  readonly usage: readonly UsageItem[];
   readonly time?: Short | null | undefined;
 }
 
 /**
- * Records what a backend says was used; answers with the limit that is overrun, if one is (LIM1). What nobody knows the
- * price of is counted apart: it is not free, it is unknown (EXE5).
+ * Counts what a backend says was used, and estimates where it says nothing; answers with the limit that is overrun, if one
+ * is (LIM1). What nobody knows the price of is marked as such: it is not free (EXE5).
  */
 export async function spendUsage(
   tx: Tx,
@@ -56,28 +57,41 @@ export async function spendUsage(
 ): Promise<string | null> {
   let short = time;
   if (usage.length === 0 && !short) return null;
-  const used = { ...run.used };
-  for (const { id, tokens, usd } of usage) {
-    used.tokens += tokens;
-    used.usd += usd ?? 0;
-    if (usd === null) {
-      used.unpriced = withUnpriced(used.unpriced, tokens);
-      short ??= await unpriced(tx, context, task, tokens);
-    }
-    if (task.budget) short = (await spend(tx, task.budget, `${run.id}/${id}`, { tokens, usd })) ?? short;
+  const { budget } = task;
+  const money = budget ? await moneyNodes(tx, budget) : [];
+  const rate = money.length > 0 ? estimatedPrice(context.settings) : null;
+  let { used } = run;
+  for (const item of usage) {
+    const change = account(used, item, rate);
+    ({ used } = change);
+    if (change.unpriced && money.length > 0)
+      short ??= await unpriced(tx, context, { task, money, tokens: change.unpriced.tokens });
+    const key = item.kind === 'call' ? `${run.id}/${item.id}` : null;
+    if (budget) short = (await spend(tx, budget, key, change)) ?? short;
   }
   tx.put('run', { ...run, used, ...(short ? { short } : {}) });
   return short && shortWords(short);
 }
 
 /** Money is limited, and nobody knows how much this was: by setting that ends the run, else its owner is told, once. */
-async function unpriced(tx: Tx, context: Context, task: Task, tokens: number): Promise<Short | null> {
-  const nodes = task.budget ? await moneyNodes(tx, task.budget) : [];
-  const [first] = nodes;
-  if (!first || tokens === 0) return null;
-  if (context.settings.budgets.unpriced === 'stop')
+async function unpriced(
+  tx: Tx,
+  context: Context,
+  {
+    task,
+    money,
+    tokens,
+  }: { readonly task: Task; readonly money: readonly Budget[]; readonly tokens: number },
+): Promise<Short | null> {
+  const { unpriced: policy, usdPerMillion } = context.settings.budgets;
+  const [first] = money;
+  if (first && policy === 'stop')
     return { node: first.id, key: 'unpriced', total: tokens, limit: first.limits.usd ?? 0, over: true };
-  for (const node of nodes.filter((each) => each.unpriced === undefined)) {
+  const counts =
+    policy === 'estimate'
+      ? `its money is an estimate, $${usdPerMillion} for a million tokens (engine.budgets.usdPerMillion)`
+      : 'its tokens are counted, its money is not';
+  for (const node of money.filter((each) => each.unpriced === undefined)) {
     tx.note({ type: 'budget.unpriced', task: task.id, data: { node: node.id } });
     await enqueue(tx, context, {
       to: whoHears(task),
@@ -85,7 +99,7 @@ async function unpriced(tx: Tx, context: Context, task: Task, tokens: number): P
       kind: 'warning',
       from: { kind: 'harness' },
       task: task.id,
-      text: `The money of ${node.id} is limited to $${node.limits.usd}, but nobody knows what "${task.name}" on ${formatAgentType(task.agent)} costs: its tokens are counted, its money is not. Set a price (prices), limit tokens too, or set engine.budgets.unpriced to stop.`,
+      text: `The money of ${node.id} is limited to $${node.limits.usd}, but nobody knows what "${task.name}" on ${formatAgentType(task.agent)} costs: ${counts}. Set a price (prices), limit tokens too, or set engine.budgets.unpriced to stop.`,
     });
   }
   return null;

@@ -1,20 +1,26 @@
 import {
+  AnswerInput,
+  AwaitInput,
   BudgetNode,
   MessageId,
   PlanId,
+  ReviewInput,
+  SendInput,
   SessionId,
   StopScope,
   TaskId,
+  isId,
   parseInput,
   type Caller,
   type Orchestrator,
 } from '@reveille/protocol';
+import { authorize, type Named } from './authority.ts';
 import type { Given, Host } from './host.ts';
 import { BACKEND_OPERATIONS, backendOperations } from './operations/backends.ts';
 import { CORRESPONDENCE, correspondence } from './operations/correspondence.ts';
 import { DELEGATION, delegation } from './operations/delegation.ts';
 import { MAIL, mail } from './operations/mail.ts';
-import { PLAN_OPERATIONS, planOperations } from './operations/plans.ts';
+import { PLAN_OPERATIONS, planOperations, repositoryIn } from './operations/plans.ts';
 import { REPORTING, reporting } from './operations/report.ts';
 import { SESSION_OPERATIONS, sessionOperations } from './operations/sessions.ts';
 import { TASK_OPERATIONS, taskOperations } from './operations/tasks.ts';
@@ -40,55 +46,82 @@ const GROUPS: readonly Group[] = [
   [BACKEND_OPERATIONS, backendOperations],
 ];
 
-/** What the first argument is, where it is no input that the operation parses itself. */
-const FIRST: { readonly [K in keyof Orchestrator]?: Parameters<typeof parseInput>[0] } = {
-  addPlanTask: PlanId,
-  startPlan: PlanId,
-  pausePlan: PlanId,
-  resumePlan: PlanId,
-  cancelPlan: PlanId,
-  getPlan: PlanId,
-  getTask: TaskId,
-  deployTask: TaskId,
-  completeTask: TaskId,
-  cancelTask: TaskId,
-  retryTask: TaskId,
-  swapWorker: TaskId,
-  pauseWorker: TaskId,
-  resumeWorker: TaskId,
-  interruptWorker: TaskId,
-  diffTask: TaskId,
-  pullSubtask: TaskId,
-  discardTask: TaskId,
-  snapshots: TaskId,
-  restoreTask: TaskId,
-  bringHome: BudgetNode,
-  takeOver: TaskId,
-  raiseBudget: BudgetNode,
-  getBudget: BudgetNode,
-  stop: StopScope,
-  endSession: SessionId,
-  attach: SessionId,
-  mailbox: SessionId,
-  getMessage: MessageId,
+/** What a call names, from its arguments. Parsing refuses an argument that is no id, before anything is looked up. */
+type NameReader = (first: unknown) => readonly Named[];
+
+const nothing: NameReader = () => [];
+const task: NameReader = (id) => [{ task: parseInput(TaskId, id) }];
+const plan: NameReader = (id) => [{ plan: parseInput(PlanId, id) }];
+const session: NameReader = (id) => [{ session: parseInput(SessionId, id) }];
+const node: NameReader = (id) => {
+  const found = parseInput(BudgetNode, id);
+  return [isId('plan', found) ? { plan: found } : { task: found }];
 };
 
-function firstProblem(name: keyof Orchestrator, value: unknown): unknown {
-  const schema = FIRST[name];
-  if (!schema) return null;
-  try {
-    parseInput(schema, value);
-    return null;
-  } catch (error) {
-    return error;
-  }
-}
+/** Total, so that no operation is served without somebody having said what it is about. */
+const NAMED: { readonly [K in keyof Orchestrator]: NameReader } = {
+  savePlan: (input) => {
+    const repository = repositoryIn(input);
+    return repository === null ? [] : [{ repository }];
+  },
+  addPlanTask: plan,
+  startPlan: plan,
+  pausePlan: plan,
+  resumePlan: plan,
+  cancelPlan: plan,
+  getPlan: plan,
+  listPlans: nothing,
+  getTask: task,
+  listTasks: nothing,
+  deployTask: task,
+  completeTask: task,
+  cancelTask: task,
+  retryTask: task,
+  reviewTask: (input) => [{ task: parseInput(ReviewInput, input).task }],
+  swapWorker: task,
+  pauseWorker: task,
+  resumeWorker: task,
+  interruptWorker: task,
+  raiseBudget: node,
+  getBudget: node,
+  stop: (given) => {
+    const scope = parseInput(StopScope, given);
+    if (scope.scope === 'all') return ['everything'];
+    return scope.scope === 'plan' ? [{ plan: scope.plan }] : [{ task: scope.task }];
+  },
+  spawnSubtask: nothing,
+  spawnSubtasks: nothing,
+  awaitSubtasks: (input) => parseInput(AwaitInput, input).taskIds.map((id) => ({ task: id })),
+  checkUpdates: nothing,
+  reportCompletion: nothing,
+  notifyParent: nothing,
+  sendMessage: (input) => {
+    const { to } = parseInput(SendInput, input);
+    return [isId('task', to) ? { task: to } : { session: to }];
+  },
+  answer: (input) => [{ request: parseInput(AnswerInput, input).request }],
+  diffTask: task,
+  pullSubtask: task,
+  discardTask: task,
+  snapshots: task,
+  restoreTask: task,
+  bringHome: node,
+  takeOver: task,
+  openSession: nothing,
+  endSession: session,
+  attach: session,
+  mailbox: session,
+  getMessage: (id) => [{ message: parseInput(MessageId, id) }],
+  inbox: nothing,
+  events: nothing,
+  backends: nothing,
+};
 
 /** The names of all operations: what may be called by name. */
 export const OPERATIONS: ReadonlySet<string> = new Set(GROUPS.flatMap(([names]) => names));
 
 /**
- * The engine's own implementation of the Orchestrator: input is parsed, the caller checked, one decision made. Ten
+ * The engine's own implementation of the Orchestrator: the caller is authorised, input is parsed, one decision made. Ten
  * thousand workers hold one each, so it is three fields; a group of operations is made when one of it is called.
  */
 class Door {
@@ -106,10 +139,11 @@ class Door {
 for (const [names, make] of GROUPS) {
   for (const name of names) {
     Object.defineProperty(Door.prototype, name, {
-      value(this: Door, ...args: unknown[]): unknown {
-        const wrong = firstProblem(name, args[0]);
-        if (wrong) return Promise.reject(wrong);
-        const operation = make(this.host, this.caller, this.given)[name] as (...given: unknown[]) => unknown;
+      // Authority first (ID6): nothing of the operation runs before the table has allowed it.
+      async value(this: Door, ...args: unknown[]): Promise<unknown> {
+        const { host, caller, given } = this;
+        await authorize(host.records, caller, name, NAMED[name](args[0]));
+        const operation = make(host, caller, given)[name] as (...given: unknown[]) => unknown;
         return operation(...args);
       },
     });

@@ -1,3 +1,5 @@
+import { HOLE } from './shell-words.ts';
+
 /** `*` is anything, `?` one character. In the time of both lengths multiplied, whatever is in them. */
 export function wildcard(pattern: string, text: string): boolean {
   let [p, t, star, mark] = [0, 0, -1, 0];
@@ -15,6 +17,19 @@ export function wildcard(pattern: string, text: string): boolean {
   }
   while (pattern[p] === '*') p++;
   return p === pattern.length;
+}
+
+/**
+ * Whether a pattern may fit a text with holes, each of which may be any text. It is enough that nothing before the first hole,
+ * and before the first sign of the pattern, speaks against it.
+ */
+export function mayMatch(pattern: string, text: string): boolean {
+  for (let at = 0; at < pattern.length; at++) {
+    const [wanted, there] = [pattern[at], text[at]];
+    if (there === HOLE || wanted === '*' || wanted === '?') return true;
+    if (wanted !== there) return false;
+  }
+  return true;
 }
 
 /** As in .gitignore: without a slash the name anywhere, else from the root; `**` is any number of folders. */

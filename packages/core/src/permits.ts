@@ -1,6 +1,8 @@
 import {
   ReveilleError,
   formatAgentType,
+  isReveilleError,
+  visible,
   type Action,
   type Caller,
   type PolicyLayer,
@@ -75,7 +77,9 @@ export class Permits {
 
   async #ask(caller: WorkerCaller, action: Action, options: PermitOptions): Promise<Permit> {
     const { context } = this.#room;
-    const asked = await decide(context, (tx) => this.#open(tx, caller, action, options.also ?? []));
+    const asked = await decide(context, (tx) => this.#open(tx, caller, action, options.also ?? [])).catch(
+      refusal,
+    );
     if ('allowed' in asked) return asked;
     const { signal, patienceMs = null } = options;
     const answer = await waitForAnswer(this.#room, caller, asked.request, { signal, patienceMs });
@@ -100,6 +104,7 @@ export class Permits {
     const judged = judgeWith(context, task, run, action, also);
     if (judged.verdict === 'deny') return { allowed: false, why: deniedBy(judged.why) };
     if (judged.verdict === 'auto' || use(tx, run, action.digest)) return { allowed: true };
+    if (sizeOf(action) > LARGEST) return { allowed: false, why: tooLarge(action) };
     const request = await askFor(tx, context, task, {
       kind: 'approval',
       run,
@@ -126,6 +131,21 @@ async function tellChat(tx: Tx, context: Context, task: Task, id: RequestId): Pr
     task: task.id,
     text: `"${task.name}" waits for the person to agree: reveille inbox ${id}. There is nothing for you to answer.\n${request.text}`,
   });
+}
+
+/** Nobody reads more than this before saying yes, and what is asked is kept (BND7). */
+const LARGEST = 65_536;
+
+const sizeOf = ({ command, paths, detail }: Action): number =>
+  [command ?? '', detail, ...paths].reduce((sum, text) => sum + text.length, 0);
+
+const tooLarge = (action: Action): string =>
+  `It needs approval, and its ${sizeOf(action)} characters are too many to be read: at most ${LARGEST} can be asked about. Write what it needs into files of the worktree, and name these.`;
+
+/** A request that is not taken is a refusal, in words for the agent. */
+function refusal(error: unknown): Permit {
+  if (isReveilleError(error, 'limit_reached')) return { allowed: false, why: error.message };
+  throw error;
 }
 
 const WAITS =
@@ -159,12 +179,14 @@ function use(tx: Tx, run: Run, digest: string): boolean {
  */
 export function verdictOf(text: string): 'approve' | 'deny' {
   const words = text.trim();
+  const numbered = CHOICES[Number(words) - 1];
+  if (numbered) return numbered;
   // After a colon there may be a reason.
   if (/^(?:approved?|allow(?:ed)?|yes|y|ok)(?:[.!]?$|:\s)/i.test(words)) return 'approve';
   if (/^(?:den(?:y|ied)|reject(?:ed)?|refused?|no|n)\b/i.test(words)) return 'deny';
   throw new ReveilleError(
     'invalid_input',
-    'Answer "approve" or "deny"; after "deny" you can say why: "deny: use the staging server".',
+    'Answer "approve" (1) or "deny" (2); after "deny" you can say why: "deny: use the staging server".',
     { data: { choices: CHOICES } },
   );
 }
@@ -197,29 +219,29 @@ const SHOWN = 4_000;
 
 /** What exactly, where, who, and why it is asked: to be judged without looking anywhere else. */
 function wordsOf(task: Task, action: Action, { why }: Judged): string {
-  const { tool, kind, command, paths, where, detail } = action;
+  const { tool, kind, command, paths, where, detail, files = [] } = action;
   const what = command === null ? `use ${tool}${kind === 'other' ? '' : ` (${kind})`}` : 'run a command';
   const lines = [
     `${formatAgentType(task.agent)} wants to ${what}${where === null ? '' : ` in ${where}`}${command === null && paths.length === 0 ? '.' : ':'}`,
     ...(command === null ? [] : [indented(command)]),
     ...paths.slice(0, 50).map(indented),
     ...(detail === '' ? [] : [indented(detail)]),
+    ...files.map(fileWords),
     `It works on "${task.name}" (${task.id}). Asked because of ${why}.`,
   ];
   return visible(lines.join('\n'));
 }
 
+/** A file that the command names, with what it held when this was asked: the yes is for that. */
+function fileWords({ path, size, sha256, text, cut }: NonNullable<Action['files']>[number]): string {
+  const rest = text === null ? 'no text' : cut ? `its first ${text.length} characters:` : 'all of it:';
+  return `${path}, ${size} bytes, sha256 ${sha256}, ${rest}${text === null ? '' : `\n${indented(text)}`}`;
+}
+
 function indented(text: string): string {
   const shown =
     text.length > SHOWN
-      ? `${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} characters more; all of it is in the request`
+      ? `${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} characters more, which \`reveille inbox <request>\` shows`
       : text;
   return shown.replaceAll(/^/gm, '    ');
 }
-
-/** What cannot be seen, or turns around what is seen, is written out: what is shown is what would be done. */
-const visible = (text: string): string =>
-  text.replaceAll(
-    /[^\n\t\P{C}]|[\u2028\u2029]/gu,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
-  );

@@ -1,14 +1,18 @@
 import {
+  AUTHORITY,
   ReveilleError,
   formatAgentType,
   optionsOf,
+  type AgentType,
   type Caller,
+  type Operation,
   type Plan,
   type PlanId,
   type Sender,
+  type Session,
+  type SessionId,
   type Task,
 } from '@reveille/protocol';
-import { checkOwnsPlan, sessionOf } from './authority.ts';
 import type { Context } from './context.ts';
 import { isOrchestrator } from './orchestrator-session.ts';
 import { planTasks, startPlan } from './plans.ts';
@@ -21,18 +25,31 @@ const SHOWN = 100;
 /** It runs, or a person is asked whether it may. */
 export const isUnderWay = ({ state, why }: Plan): boolean => state !== 'draft' || why === WAITS;
 
-/** The task of an orchestrator that may not start a plan by itself; null: whoever this is, may. */
-async function mustAsk(tx: Tx, caller: Caller): Promise<Task | null> {
-  const id = sessionOf(caller);
-  const session = id ? await tx.need('session', id) : null;
-  if (!session?.task || !isOrchestrator(session)) return null;
-  const task = await tx.need('task', session.task);
-  return task.plans === 'start' ? null : task;
+/**
+ * The nearest orchestrator at or above a session whose plans a person approves before they start; null: there is none, or
+ * the person said that its plans may start (`plans: 'start'`).
+ */
+async function askingOrchestrator(tx: Tx, from: SessionId): Promise<Session | null> {
+  for (let id: SessionId | null = from; id !== null;) {
+    const session: Session = await tx.need('session', id);
+    if (session.task !== null && isOrchestrator(session))
+      return (await tx.need('task', session.task)).plans === 'start' ? null : session;
+    id = session.parent;
+  }
+  return null;
+}
+
+/** The orchestrator's task in whose name the person is asked about a plan; null: the caller may start it. */
+async function mustAsk(tx: Tx, caller: Caller, plan: Plan): Promise<Task | null> {
+  // A person starts whatever they like. Everybody else is bound by the orchestrator above the plan, or above themselves.
+  if (caller.kind === 'person') return null;
+  const asking = (await askingOrchestrator(tx, plan.owner)) ?? (await askingOrchestrator(tx, caller.session));
+  return asking?.task ? tx.need('task', asking.task) : null;
 }
 
 /** What an orchestrator made of a goal is shown to the person before it starts, unless they said otherwise (ORC1). */
 export async function startOrAsk(tx: Tx, context: Context, caller: Caller, plan: Plan): Promise<void> {
-  const asks = plan.state === 'draft' ? await mustAsk(tx, caller) : null;
+  const asks = plan.state === 'draft' ? await mustAsk(tx, caller, plan) : null;
   if (!asks) {
     await startPlan(tx, plan);
     return closeApproval(tx, context, plan, { by: 'person', from: { kind: 'person', name: 'person' } });
@@ -53,7 +70,7 @@ export async function startOrAsk(tx: Tx, context: Context, caller: Caller, plan:
 export async function checkApproved(tx: Tx, caller: Caller, id: PlanId | null): Promise<void> {
   const plan = id ? await tx.need('plan', id) : null;
   const never = plan?.state === 'draft' || (plan?.state === 'cancelled' && !plan.started);
-  if (!plan || !never || !(await mustAsk(tx, caller))) return;
+  if (!plan || !never || !(await mustAsk(tx, caller, plan))) return;
   const how = plan.why === WAITS ? WAITS : `is ${plan.state === 'draft' ? 'a draft' : 'given up'}`;
   throw new ReveilleError(
     'not_allowed',
@@ -61,10 +78,77 @@ export async function checkApproved(tx: Tx, caller: Caller, id: PlanId | null): 
   );
 }
 
-/** A draft may be changed by whoever owns it; what was given up as one is not begun by adding to it. */
-export async function checkMayAdd(tx: Tx, caller: Caller, plan: Plan): Promise<void> {
-  await checkOwnsPlan(tx, caller, plan);
-  if (plan.state !== 'draft') await checkApproved(tx, caller, plan.id);
+/**
+ * Until a person has approved a plan for its goal, an orchestrator and everything below it start read-only agents only:
+ * whatever else it wants done belongs in the plan (ORC1).
+ */
+export async function checkGoalApproved(
+  tx: Tx,
+  { agents }: Pick<Context, 'agents'>,
+  caller: Caller,
+  wanted: readonly AgentType[],
+): Promise<void> {
+  if (caller.kind === 'person') return;
+  const asking = await askingOrchestrator(tx, caller.session);
+  if (!asking || (await hasApprovedPlan(tx, asking))) return;
+  const { repository } = asking;
+  const writer = wanted.find(({ name }) => agents.defined?.(name, repository)?.readOnly !== true);
+  if (!writer) return;
+  throw new ReveilleError(
+    'not_allowed',
+    `Refused: ${writer.name} can write, and no plan for this goal has been approved yet. Put its work into the plan, or use a read-only agent such as researcher.`,
+    { data: { agent: writer.name } },
+  );
+}
+
+async function hasApprovedPlan(tx: Tx, { plans = [] }: Session): Promise<boolean> {
+  for (const id of plans) if ((await tx.need('plan', id)).started) return true;
+  return false;
+}
+
+/** A task in a review that a person decides is completed, or sent back, by a person only (PLN8). */
+export async function checkMayDecide(tx: Tx, caller: Caller, task: Task): Promise<void> {
+  if (caller.kind === 'person' || task.state !== 'review') return;
+  const open = await openRequests(tx, task);
+  const isPersons =
+    task.review === 'person' ||
+    open.some(({ kind, state, with: holder }) => kind === 'review' && state === 'open' && holder === null);
+  if (!isPersons) return;
+  throw new ReveilleError(
+    'not_allowed',
+    `Task ${task.id} is in review by the person: only they can approve it or send it back.`,
+  );
+}
+
+interface GuardedCall {
+  readonly caller: Caller;
+  readonly operation: Operation;
+  readonly task?: Task;
+  readonly plan?: Plan;
+  /** The agents that the call would start. */
+  readonly agents?: readonly AgentType[];
+}
+
+/** Checks the state of what a call names, by the guards in the operation's row of the authority table. */
+export async function checkGuards(tx: Tx, context: Context, call: GuardedCall): Promise<void> {
+  const { caller, operation, task, plan } = call;
+  for (const guard of AUTHORITY[operation].guards) {
+    switch (guard) {
+      case 'no person decides':
+        if (task) await checkMayDecide(tx, caller, task);
+        break;
+      case 'plan approved':
+        // A draft may be added to: it is shown to the person as it is then.
+        if (plan ? plan.state !== 'draft' : task)
+          await checkApproved(tx, caller, plan?.id ?? task?.plan ?? null);
+        break;
+      case 'goal approved':
+        await checkGoalApproved(tx, context, caller, call.agents ?? (task ? [task.agent] : []));
+        break;
+      default:
+        guard satisfies never;
+    }
+  }
 }
 
 /** Whoever starts a plan that waits for approval has approved it. */
@@ -74,9 +158,9 @@ async function closeApproval(
   plan: Plan,
   who: { readonly by: string; readonly from: Sender },
 ): Promise<void> {
-  const owner = await tx.need('session', plan.owner);
-  if (!isOrchestrator(owner) || !owner.task) return;
-  const open = await openRequests(tx, await tx.need('task', owner.task));
+  const asking = await askingOrchestrator(tx, plan.owner);
+  if (!asking?.task) return;
+  const open = await openRequests(tx, await tx.need('task', asking.task));
   const request = open.find((each) => each.kind === 'plan' && each.plan === plan.id);
   if (request) await answerRequest(tx, context, request.id, { text: APPROVED, ...who });
 }

@@ -10,8 +10,8 @@ import {
   type PolicyRule,
   type Verdict,
 } from '@reveille/protocol';
-import { commandParts, type CommandPart } from './command-parts.ts';
-import { pathMatches, wildcard } from './patterns.ts';
+import { UNREAD, commandParts, type CommandPart } from './command-parts.ts';
+import { mayMatch, pathMatches, wildcard } from './patterns.ts';
 
 /** What holds where no rule applies: the first where something of ours holds the action, the second where nothing does. */
 const PRESETS: { readonly [P in PolicyPreset]: { readonly [K in ActionKind]: readonly [Verdict, Verdict] } } =
@@ -78,7 +78,7 @@ function judgeBy(layer: PolicyLayer, action: Judging, agent: AgentType): Judged 
     return { verdict: 'ask', why: 'the command is too long to be judged' };
   const paths = action.paths.length === 0 ? [null] : action.paths;
   let strictest: Judged | null = null;
-  for (const part of parts?.length ? parts : [null]) {
+  for (const part of parts === null ? [UNREAD] : parts.length > 0 ? parts : [null]) {
     for (const path of paths) {
       const judged = judgeOne(layer, { ...action, part, path, agent });
       if (!strictest || stricter(strictest.verdict, judged.verdict) !== strictest.verdict) strictest = judged;
@@ -93,12 +93,25 @@ interface One extends Judging {
   readonly agent: AgentType;
 }
 
+/** The first rule that applies; but if an earlier one may apply to what cannot be read, it is asked about at least. */
 function judgeOne(layer: PolicyLayer, one: One): Judged {
   const at = layer.rules.findIndex((rule) => applies(rule, one));
   const rule = layer.rules[at];
-  if (!rule) return byPreset(layer, one);
-  return { verdict: rule.verdict, why: `rule ${at + 1} of ${layer.from} (${ruleWords(rule)})` };
+  const judged = rule ? { verdict: rule.verdict, why: nameOf(layer, at) } : byPreset(layer, one);
+  if (judged.verdict !== 'auto') return judged;
+  const before = at < 0 ? layer.rules : layer.rules.slice(0, at);
+  const maybe = before.findIndex((each) => mayApply(each, one));
+  if (maybe < 0) return judged;
+  return {
+    verdict: 'ask',
+    why: `${nameOf(layer, maybe)}, because not all that the command runs can be read`,
+  };
 }
+
+const nameOf = ({ from, rules }: PolicyLayer, at: number): string => {
+  const rule = rules[at];
+  return `rule ${at + 1} of ${from}${rule ? ` (${ruleWords(rule)})` : ''}`;
+};
 
 function byPreset({ preset, from }: PolicyLayer, { kind, held }: Judging): Judged {
   const verdict = PRESETS[preset][kind][held ? 0 : 1];
@@ -114,13 +127,28 @@ function applies(rule: PolicyRule, { tool, kind, part, path, agent, usd }: One):
   return rule.aboveUsd === undefined || (usd ?? 0) > rule.aboveUsd;
 }
 
-/** To be asked about, it is enough that it may be meant; to be let through, it must be all there is. */
-function commandApplies(pattern: string, { text, bare, opaque }: CommandPart, verdict: Verdict): boolean {
-  const wanted = pattern.replaceAll(/\s+/g, ' ');
+/** A rule against commands that may be meant, as far as the command can be read. */
+function mayApply(rule: PolicyRule, one: One): boolean {
+  const { command, ...others } = rule;
+  if (command === undefined || !one.part || rule.verdict === 'auto' || !applies(others, one)) return false;
+  const { unread, masks } = one.part;
+  return unread || masks.some((mask) => mayMatch(oneBlank(command), mask));
+}
+
+/** To be asked about, it is enough that it is among them; to be let through, it must be all there is. */
+function commandApplies(pattern: string, { text, readings, opaque }: CommandPart, verdict: Verdict): boolean {
+  const wanted = oneBlank(pattern);
   if (verdict === 'auto') return !opaque && wildcard(wanted, text);
   // "git push*" and "git push" alone: whoever names a command means it with its arguments.
-  return [text, bare].some((each) => wildcard(wanted, each) || wildcard(`${wanted} *`, each));
+  return readings.some(
+    (each) => wildcard(wanted, each) || wildcard(`${wanted} *`, each) || wildcard(wanted, smallProgram(each)),
+  );
 }
+
+const oneBlank = (pattern: string): string => pattern.replaceAll(/\s+/g, ' ');
+
+/** Not every file system tells capitals from small letters. */
+const smallProgram = (command: string): string => command.replace(/^\S+/, (program) => program.toLowerCase());
 
 /** Not every file system tells capitals from small letters. */
 function pathApplies(pattern: string, path: string, verdict: Verdict): boolean {

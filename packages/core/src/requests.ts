@@ -60,9 +60,39 @@ export async function closeRequests(tx: Tx, task: Task): Promise<void> {
   }
 }
 
+/** Requests that an agent makes, as it likes; the others are made by the engine, one for each occasion. */
+const BY_AGENTS: ReadonlySet<Request['kind']> = new Set(['question', 'approval', 'conflict']);
+const LONGEST_TEXT = 65_536;
+
+/** The open request that says the same, if there is one; refuses more than one run may have (BND7). */
+async function sameRequest(tx: Tx, context: Context, task: Task, asked: Asked): Promise<Request | undefined> {
+  const { run, kind, text, key, options } = asked;
+  const byAgent = run !== null && BY_AGENTS.has(kind);
+  if (!key && !byAgent) return undefined;
+  const open = (await openRequests(tx, task)).filter(({ state }) => state === 'open');
+  const own = open.filter((request) => request.run === run?.id && BY_AGENTS.has(request.kind));
+  const isSame = (request: Request): boolean =>
+    request.kind === kind && request.text === text && request.options.join('\n') === options.join('\n');
+  const same = key ? open.find((request) => request.key === key) : own.find(isSame);
+  if (same || !byAgent) return same;
+  if (text.length > LONGEST_TEXT)
+    throw new ReveilleError(
+      'limit_reached',
+      `A request of ${text.length} characters is too long to be read. Say it in at most ${LONGEST_TEXT}, and name files for the rest.`,
+    );
+  const { openPerRun } = context.settings.requests;
+  if (own.length >= openPerRun)
+    throw new ReveilleError(
+      'limit_reached',
+      `${own.length} of your requests wait for an answer, and more are not taken. Wait for these, or put what you want to ask into one.`,
+      { data: { open: own.length, limit: openPerRun } },
+    );
+  return undefined;
+}
+
 /** Opens a request and gives it to the first in the tree who can answer: an agent, else the person (INB2). */
 export async function openRequest(tx: Tx, context: Context, task: Task, asked: Asked): Promise<Opened> {
-  const same = asked.key ? (await openRequests(tx, task)).find(({ key }) => key === asked.key) : undefined;
+  const same = await sameRequest(tx, context, task, asked);
   if (same) return { request: same, message: await messageOf(tx, same) };
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
   const holder = skipTree ? null : await answerer(tx, context, whoHears(task), asked);

@@ -9,7 +9,7 @@ import {
 import type { Context } from './context.ts';
 import { checkDelegation, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
-import { checkApproved } from './plan-approval.ts';
+import { checkApproved, checkGoalApproved } from './plan-approval.ts';
 import { foundAgent, resolveAgent } from './plan-rules.ts';
 import { holdBelow, policyOf } from './policy-chain.ts';
 import { meet } from './policy.ts';
@@ -74,6 +74,7 @@ export async function withAnother(
     throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
   const agent = name === undefined ? task.agent : foundAgent(resolveAgent(context, name, task.repository));
   await checkDelegation(tx, context, given.caller, [agent]);
+  await checkGoalApproved(tx, context, given.caller, [agent]);
   if (!task.run && task.lastRun) await keepFromNext(tx, task, task.lastRun);
   // One that was named for its old backend says nothing to another.
   const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;

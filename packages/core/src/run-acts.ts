@@ -4,12 +4,12 @@ import {
   type ErrorClass,
   type Message,
   type Run,
-  type RunId,
   type Session,
   type Task,
   type TaskId,
 } from '@reveille/protocol';
 import { draw, shortWords, startClocks } from './budget.ts';
+import { askAnew } from './budget-request.ts';
 import { newId, type Context } from './context.ts';
 import { mayStart } from './graph.ts';
 import { whoHears } from './hearing.ts';
@@ -29,6 +29,7 @@ import { settle } from './settle.ts';
 import { asNewcomer } from './swap.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
+import { withoutOpen } from './usage.ts';
 import { wakes } from './wake-policy.ts';
 
 /** What a host that claimed a task has to do about it. */
@@ -148,7 +149,15 @@ function newRun(
 /** An earlier life, another host, or a pause held this run. If there is nothing to say to its agent, none is started. */
 async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
   const identity = leftAlive(context, run);
-  const next = asNewcomer({ ...run, host: context.host, epoch: run.epoch + 1, retryAt: null, identity });
+  const used = withoutOpen(run.used);
+  const next = asNewcomer({
+    ...run,
+    used,
+    host: context.host,
+    epoch: run.epoch + 1,
+    retryAt: null,
+    identity,
+  });
   // What is paused has nothing to say to it either, whatever waits: a turn that died is closed when it goes on.
   const quiet = run.paused || (run.turn === null && !wakes(await queuedMessages(tx, run.session)));
   const waits = quiet && !task.cancelling ? await waitReason(tx, task, run) : null;
@@ -179,13 +188,6 @@ export async function waitReason(
 /** A draft that nobody was asked about is nothing to wait for. */
 const isPlanRunning = async (tx: Tx, session: Session): Promise<boolean> =>
   (await openPlans(tx, session)).some(({ state }) => state !== 'draft');
-
-/** The run, if it is still this host's to advance. Everything a worker run writes begins with this. */
-export async function held(tx: Tx, id: RunId, epoch: number): Promise<{ run: Run; task: Task } | null> {
-  const run = tx.known('run', id) ?? (await tx.get('run', id));
-  if (!run || run.state === 'ended' || run.epoch !== epoch) return null;
-  return { run, task: tx.known('task', run.task) ?? (await tx.need('task', run.task)) };
-}
 
 /**
  * Opens the next turn if there is something to say: the task itself the first time, mail, or that the agent died
@@ -372,6 +374,7 @@ export async function letGo(
   const released: Run = { ...run, host: null, identity: null };
   tx.put('run', released);
   await spendUsage(tx, context, { task, run: released }, { usage });
+  if (usage.length > 0) await askAnew(tx, task, run.id);
   if (task.state === 'ready') offerTask(tx, task, { release: true });
   else if (task.run === null) tx.drop(task.id);
 }

@@ -18,9 +18,20 @@ export interface Settings {
     readonly fruitlessCalls: number;
     readonly errorStreak: number;
   };
-  /** What nobody knows the price of, where money is limited: go on and say so, or end the run. */
-  readonly budgets: { readonly unpriced: 'allow' | 'stop' };
-  readonly requests: { readonly passOnAfterMs: number; readonly expireAfterMs: number | null };
+  readonly budgets: {
+    /** Where money is limited and nobody knows the price: count an estimate, count nothing, or end the run. */
+    readonly unpriced: 'estimate' | 'allow' | 'stop';
+    /** Tokens that one call counts as, as long as its backend does not say what it used. */
+    readonly callTokens: number;
+    /** Dollars that a million tokens of unknown price count as. */
+    readonly usdPerMillion: number;
+  };
+  readonly requests: {
+    readonly passOnAfterMs: number;
+    readonly expireAfterMs: number | null;
+    /** Requests of one run that may be open at once (BND7). */
+    readonly openPerRun: number;
+  };
   /** How often an agent may look at the same work, unless its task says; then the person decides (PLN8). */
   readonly review: { readonly rounds: number };
   /** What happens to running children when their parent ends for good (MBX6). */
@@ -51,8 +62,8 @@ export const DEFAULTS: Settings = Object.freeze({
     fruitlessCalls: 30,
     errorStreak: 5,
   },
-  budgets: { unpriced: 'allow' as const },
-  requests: { passOnAfterMs: 300_000, expireAfterMs: null },
+  budgets: { unpriced: 'estimate' as const, callTokens: 20_000, usdPerMillion: 5 },
+  requests: { passOnAfterMs: 300_000, expireAfterMs: null, openPerRun: 10 },
   review: { rounds: 3 },
   orphans: 'cancel',
   orchestrator: 'model',

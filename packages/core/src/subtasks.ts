@@ -9,7 +9,8 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { bornSession, bornTask } from './births.ts';
-import { draw, openBudget, shortWords } from './budget.ts';
+import { budgetChain, draw, openBudget, shortWords } from './budget.ts';
+import { limitWarning } from './budget-notes.ts';
 import { newId, type Context } from './context.ts';
 import { modelFor } from './definitions.ts';
 import { checkAncestry, checkSpawn, countSpawn } from './limits.ts';
@@ -45,13 +46,15 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
     const why = shortWords(short);
     throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why, ...short } });
   }
-  const warning = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
+  const shared = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
   const above = await policyOfSession(tx, context, parent);
   const policy = policyOf(context, input.agent, parent.repository, above);
   const task = createChild(tx, context, { parent, input, budget, policy });
   tx.put('session', countSpawn(await tx.need('session', parentId), tx.now));
   offerTask(tx, task);
-  return warning ? { task: task.id, warning } : { task: task.id };
+  const limits = limitWarning(context, task, await budgetChain(tx, task.budget));
+  const warning = [shared, limits].filter((each) => each !== null).join(' ');
+  return warning === '' ? { task: task.id } : { task: task.id, warning };
 }
 
 function createChild(

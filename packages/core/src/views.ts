@@ -7,22 +7,26 @@ import {
   type PlanId,
   type PlanView,
   type Run,
+  type SessionId,
   type Task,
   type TaskView,
   type WorkerState,
 } from '@reveille/protocol';
+import { budgetNotes } from './budget-notes.ts';
 import type { Context } from './context.ts';
 import type { Find, Store } from './ports/store.ts';
 
-type Seen = Pick<Context, 'store' | 'governor'>;
+type Seen = Pick<Context, 'store' | 'governor' | 'executors' | 'settings'>;
 
 /** What a person is shown of a task: derived from its records, never stored. */
-export async function viewTask({ store, governor }: Seen, task: Task): Promise<TaskView> {
+export async function viewTask(seen: Seen, task: Task): Promise<TaskView> {
+  const { store, governor } = seen;
   const id = task.run ?? task.lastRun;
   const row = id ? ((await store.get('run', id))?.doc ?? null) : null;
   // What its agent uses now is newer than what is on record.
   const run = row && { ...row, ...governor?.measured(row) };
-  return { task, run, worker: workerState(task, run), end: run?.end ?? null };
+  const notes = await budgetNotes(seen, task, run);
+  return { task, run, worker: workerState(task, run), end: run?.end ?? null, ...notes };
 }
 
 export function workerState(task: Task, run: Run | null): WorkerState {
@@ -51,10 +55,27 @@ export async function everyTask(store: Store): Promise<Task[]> {
   };
   for (const { id } of await everyPlan(store)) await add({ list: 'byPlan', equal: [id] });
   for (const { doc } of sessions.flat()) await add({ list: 'byOwner', equal: [doc.id] });
-  // A map can grow while it is walked: what is found below comes next.
-  for (const task of found.values()) await add({ list: 'byOwner', equal: [task.session] });
-  return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  await addBelow(found, add);
+  return [...found.values()].toSorted(byId);
 }
+
+/** The tasks that a session owns, and all that their workers own in turn. */
+export async function tasksBelow(store: Store, session: SessionId): Promise<Task[]> {
+  const found = new Map<string, Task>();
+  const add = async (find: Find): Promise<void> => {
+    for (const { doc } of await store.find('task', find)) found.set(doc.id, doc);
+  };
+  await add({ list: 'byOwner', equal: [session] });
+  await addBelow(found, add);
+  return [...found.values()].toSorted(byId);
+}
+
+/** A map can grow while it is walked: tasks that are found below come next. */
+async function addBelow(found: Map<string, Task>, add: (find: Find) => Promise<void>): Promise<void> {
+  for (const task of found.values()) await add({ list: 'byOwner', equal: [task.session] });
+}
+
+const byId = (a: Task, b: Task): number => (a.id < b.id ? -1 : 1);
 
 const ROOTS = SessionKind.options.filter((kind) => kind !== 'worker');
 

@@ -6,7 +6,7 @@ import { turnText } from './briefing.ts';
 import type { Context } from './context.ts';
 import { Checkout } from './checkout.ts';
 import { decide, standingOf, tellLate } from './decide.ts';
-import type { DecideHeld, Held, HolderHooks } from './holding.ts';
+import { held, type DecideHeld, type Held, type HolderHooks } from './holding.ts';
 import type { Taker } from './mailroom.ts';
 import { spendUsage, tellAlerts } from './observations.ts';
 import type { Executor } from './ports/executor.ts';
@@ -15,7 +15,6 @@ import {
   begin,
   endTurn,
   fault,
-  held,
   isLimit,
   letGo,
   openTurn,
@@ -110,8 +109,7 @@ export class WorkerRun implements Taker, Stepped {
   }
 
   tick(): void {
-    const { awake, settings } = this.#context;
-    const line = this.line;
+    const [{ awake, settings }, line] = [this.#context, this.line];
     // Whoever waits in a call of ours cannot give a sign.
     if (this.#blocked.waitsIn(line.turn)) line.vitals.lastSign = awake.ms;
     line.alerts.push(...line.vitals.due(awake.ms, settings));
@@ -152,9 +150,7 @@ export class WorkerRun implements Taker, Stepped {
     if (!rows) return this.#leave();
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
     if (line.alerts.length > 0) await tellAlerts(this.#context, line, this.#decide);
-    // More may come during the commit, and be the last before the agent is gone.
-    do await this.#spend();
-    while (line.usage.length > 0);
+    while (await this.#spend());
     if (line.failure) return this.#fault(line.failure);
     if (rows.run.swap) return this.#leaveToNext();
     // What the turn did not take may not be counted as read when it ends.
@@ -297,17 +293,21 @@ export class WorkerRun implements Taker, Stepped {
     await steer({ context: this.#context, line: this.line, decideHeld: this.#decide, keep });
   }
 
-  /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). */
-  async #spend(): Promise<void> {
+  /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). True: more has come meanwhile. */
+  async #spend(): Promise<boolean> {
     const usage = [...this.line.usage];
     const told = { usage, time: await this.#wall?.short() };
-    if (usage.length === 0 && !told.time) return;
-    const over = await this.#decideHeld((tx, run, task) =>
-      spendUsage(tx, this.#context, { run, task }, told),
-    );
+    if (usage.length === 0 && !told.time) return false;
+    const spent = await this.#decideHeld(async (tx, run, task) => [
+      await spendUsage(tx, this.#context, { run, task }, told),
+    ]);
+    // The use of a run that has ended is counted when its agent is gone.
+    if (!spent) return false;
+    const [over] = spent;
     this.line.usage = this.line.usage.slice(usage.length);
     // Kept until the store has the end: the amounts are recorded and will not say it again.
     if (over) this.line.failure ??= { class: 'budget', message: over };
+    return this.line.usage.length > 0;
   }
 
   /** Its memory is needed, and it has reason to rest: its next message resumes it. */
@@ -371,7 +371,6 @@ export class WorkerRun implements Taker, Stepped {
     return value;
   }
 
-  /** The same, for others. */
   get #decide(): DecideHeld {
     return (act) => this.#decideHeld(act);
   }

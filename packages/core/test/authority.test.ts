@@ -57,12 +57,8 @@ describe('who may do what', () => {
     complete: (orch, task) => orch.completeTask(task),
     cancel: (orch, task) => orch.cancelTask(task),
     retry: (orch, task) => orch.retryTask(task),
-    pause: (orch, task) => orch.pauseWorker(task),
-    interrupt: (orch, task) => orch.interruptWorker(task),
     deploy: (orch, task) => orch.deployTask(task),
     review: (orch, task) => orch.reviewTask({ task, verdict: 'approve' }),
-    stop: (orch, task) => orch.stop({ scope: 'tree', task }, 'x'),
-    'raise the budget of': (orch, task) => orch.raiseBudget(task, { tokens: 1e9 }),
   };
 
   test.for(Object.keys(acts))(
@@ -85,8 +81,7 @@ describe('who may do what', () => {
       for (const orch of [
         world.worker('owner').orch,
         world.worker('top').orch,
-        // Whoever plans with a budget cannot give itself more of it.
-        ...(name.startsWith('raise') ? [] : [orchestrator.orch]),
+        orchestrator.orch,
         world.person,
       ]) {
         const refusal = await act(orch, task).catch((error: { code: string }) => error.code);
@@ -113,7 +108,22 @@ describe('who may do what', () => {
     );
   });
 
-  test('[ID5] to stop everything: a person or the orchestrator', async () => {
+  test('[ID6] what no tool does, no agent does: not even the owner of the task', async () => {
+    await using world = await start({ settings: { depth: { orchestrator: 9 } } });
+    await world.plan({ top: [] });
+    const task = await world.worker('top').spawns('it', { budget: { tokens: 100 } });
+    const { orch } = world.worker('top');
+    await refused(orch.pauseWorker(task), 'not_allowed');
+    await refused(orch.resumeWorker(task), 'not_allowed');
+    await refused(orch.interruptWorker(task), 'not_allowed');
+    await refused(orch.swapWorker(task, { agent: 'coder' }), 'not_allowed');
+    await refused(orch.stop({ scope: 'tree', task }, 'x'), 'not_allowed');
+    await refused(orch.raiseBudget(task, { tokens: 1e9 }), 'not_allowed');
+    await refused(orch.bringHome(task), 'not_allowed');
+    await refused(orch.takeOver(task), 'not_allowed');
+  });
+
+  test('[ID5] to stop everything: a person', async () => {
     await using world = await start();
     await world.plan({ a: [] });
     const chat = await world.chat();
@@ -121,7 +131,8 @@ describe('who may do what', () => {
     await refused(stop(world.worker('a').orch), 'not_allowed');
     await refused(stop(chat.orch), 'not_allowed');
     expect(await world.state('a')).toBe('running');
-    await stop((await world.chat('orchestrator')).orch);
+    await refused(stop((await world.chat('orchestrator')).orch), 'not_allowed');
+    await stop(world.person);
   });
 
   test('[ID5] to change a plan: its owner, the orchestrator, a person', async () => {

@@ -1,3 +1,4 @@
+import { DEFAULTS } from '@reveille/core';
 import type { Budget } from '@reveille/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -92,13 +93,133 @@ describe('used up', () => {
   });
 });
 
+describe('raise', () => {
+  test('[LIM1.13] does what the request says, also where far more was used than twice the limit', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { usd: 0.05, tokens: 10_000 } } });
+    const a = world.worker('a');
+    await a.uses('1', 3_152_919, 15.0117);
+    const items = await asked(world);
+    // One request for both limits.
+    expect(items).toHaveLength(1);
+    expect(items[0]!.text).toContain('raise: tokens to 3162919, money to $15.0617, and it goes on.');
+    await world.person.answer({ request: items[0]!.id, answer: 'raise' });
+    await quiet();
+    expect((await node(world, a.task)).limits).toEqual({ tokens: 3_162_919, usd: 15.0617 });
+    expect(await world.state('a')).toBe('running');
+    await world.worker('a').reports();
+  });
+
+  test('[LIM1.13] of a task and of its plan at once, in one answer', async () => {
+    await using world = await start();
+    const { plan } = await world.plan(
+      { a: { budget: { tokens: 100 } } },
+      { budget: { tokens: 150, usd: 1 } },
+    );
+    const a = world.worker('a');
+    await a.uses('1', 160, 3);
+    const [request] = await asked(world);
+    expect(request!.text).toContain(
+      `raise: tokens of ${a.task} to 200, tokens of ${plan.id} to 300, money of ${plan.id} to $4, and`,
+    );
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    expect([(await node(world, a.task)).limits, (await node(world, plan.id)).limits]).toEqual([
+      { tokens: 200 },
+      { tokens: 300, usd: 4 },
+    ]);
+    expect(await world.state('a')).toBe('running');
+  });
+
+  test('[LIM1.13] takes what every door takes, and says which limit is still missing', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { tokens: 100, usd: 1 } } });
+    const a = world.worker('a');
+    await a.uses('1', 160, 3);
+    const [request] = await asked(world);
+    const answer = (text: string) => world.person.answer({ request: request!.id, answer: text });
+    const half = await refused(answer('raise tokens=1k'), 'invalid_input');
+    expect(half.message).toContain(`the money of ${a.task} would still keep it from going on`);
+    for (const wrong of [
+      'raise minutes=x',
+      'raise wallMs=5',
+      'raise tokens=1k tokens=2k',
+      'raise usd=-1 tokens=1k',
+    ])
+      await refused(answer(wrong), 'invalid_input');
+    await answer('raise tokens=1k, usd=$4.50 minutes=5 turns=7 spawns=3');
+    await quiet();
+    expect((await node(world, a.task)).limits).toEqual({
+      tokens: 1_000,
+      usd: 4.5,
+      wallMs: 300_000,
+      turns: 7,
+      spawns: 3,
+    });
+    expect(await world.state('a')).toBe('running');
+  });
+
+  test('[LIM1.13] speaks of time in minutes, and the time that nobody could work does not count', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { wallMs: 12_000 } } });
+    const a = world.worker('a');
+    await a.says('slowly');
+    await world.advance(13_000);
+    const [request] = await asked(world);
+    expect(request!.text).toMatch(/wall time of task_\w+: 1[23](\.\d)? s of 12 s used/);
+    expect(request!.text).toContain('raise: wall time to 24 s, and it goes on.');
+    // The person comes back an hour later.
+    await world.advance(3_600_000);
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    await world.advance(2_000);
+    expect(await world.state('a')).toBe('running');
+    await world.advance(15_000);
+    expect((await world.task('a')).end).toMatchObject({ cause: 'budget' });
+    expect((await asked(world)).at(-1)!.text).toContain('raise: wall time to 48 s');
+  });
+
+  test('[LIM1.13] what is said while it is being stopped changes the numbers that are asked and done', async () => {
+    await using world = await start({ reports: 'request' });
+    await world.plan({ a: { budget: { tokens: 100 } } });
+    const a = world.worker('a');
+    a.hears({ type: 'started', identity: 'p1', resume: null });
+    await quiet();
+    a.onStop = () => a.hears({ type: 'usage', id: 'last', kind: 'final', tokens: 900, usd: 0 });
+    a.hears({ type: 'usage', id: 'first', kind: 'interim', tokens: 130, usd: 0 });
+    await quiet();
+    const [request] = await asked(world);
+    expect(request!.text).toContain(
+      '900 of 100 used, 800 over. What it had done is kept. raise: tokens to 1000,',
+    );
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    expect((await node(world, a.task)).limits.tokens).toBe(1_000);
+  });
+
+  test('[LIM1.13] one limit raised by hand does not start a run that another one would stop', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { tokens: 100, usd: 1 } } });
+    const a = world.worker('a');
+    await a.uses('1', 160, 3);
+    await world.person.raiseBudget(a.task, { tokens: 500 });
+    await quiet();
+    expect(await world.state('a')).toBe('failed');
+    expect(await asked(world)).toHaveLength(1);
+    await world.person.raiseBudget(a.task, { usd: 5 });
+    await quiet();
+    expect(await world.state('a')).toBe('running');
+    expect(await asked(world)).toEqual([]);
+  });
+});
+
 describe('what may be set', () => {
   test('[LIM1.11] a limit below what is used is refused, with every number, and nothing is changed', async () => {
     await using world = await start();
     await world.plan({ a: { budget: { tokens: 100, usd: 5 } } });
     const a = world.worker('a');
     await a.uses('1', 60, 2.5);
-    await a.orch.reserve('2', { tokens: 20 });
+    await a.spec.reserve('2', { tokens: 20 });
     const error = await refused(world.person.raiseBudget(a.task, { tokens: 70, usd: 1 }), 'invalid_input');
     expect(error.message).toContain('70 is below the 80');
     expect(error.message).toContain('1 is below the 2.5');
@@ -155,7 +276,7 @@ describe('what may be set', () => {
       await world.person.retryTask(world.worker('a').task);
       await quiet();
     }
-    await world.worker('a').orch.reserve('next', { tokens: 30 });
+    await world.worker('a').spec.reserve('next', { tokens: 30 });
     await world.person.raiseBudget(plan.id, { tokens: 200 });
     const [above, below] = [await node(world, plan.id), await node(world, world.worker('a').task)];
     expect(above.used).toEqual(below.used);
@@ -193,8 +314,8 @@ describe('what may be set', () => {
 });
 
 describe('what nobody knows the price of', () => {
-  test('[EXE5.40] is counted apart, and is no money', async () => {
-    await using world = await start();
+  test('[EXE5.40] is counted apart, and by setting is no money', async () => {
+    await using world = await start({ settings: { budgets: { ...DEFAULTS.budgets, unpriced: 'allow' } } });
     await world.plan({ a: { budget: { usd: 1 } } });
     const a = world.worker('a');
     await a.uses('1', 100, null);
@@ -224,7 +345,7 @@ describe('what nobody knows the price of', () => {
   });
 
   test('[EXE5.40] by setting it ends the run, and is not even begun where it can be refused before', async () => {
-    await using world = await start({ settings: { budgets: { unpriced: 'stop' } } });
+    await using world = await start({ settings: { budgets: { ...DEFAULTS.budgets, unpriced: 'stop' } } });
     await world.plan({
       a: { budget: { usd: 1 } },
       b: { budget: { usd: 1 } },
@@ -235,9 +356,9 @@ describe('what nobody knows the price of', () => {
       cause: 'budget',
       error: { message: expect.stringContaining('nobody knows what 10 tokens cost') },
     });
-    const { orch } = world.worker('b');
-    expect(await orch.reserve('1', { tokens: 10 })).toMatchObject({ granted: false });
-    expect(await orch.reserve('1', { tokens: 10, usd: 0.1 })).toEqual({ granted: true });
+    const { spec } = world.worker('b');
+    expect(await spec.reserve('1', { tokens: 10 })).toMatchObject({ granted: false });
+    expect(await spec.reserve('1', { tokens: 10, usd: 0.1 })).toEqual({ granted: true });
     await world.worker('c').uses('1', 10, null);
     expect(await world.state('c')).toBe('running');
     const [request] = await asked(world);
@@ -267,7 +388,7 @@ test('[LIM1.12] whatever is reserved, spent, spawned and given back, no node gra
         if (!worker.alive) continue;
         const key = `${who}/${id}`;
         if (what === 'reserve') {
-          const { granted } = await worker.orch.reserve(id, { tokens }).catch(() => ({ granted: false }));
+          const { granted } = await worker.spec.reserve(id, { tokens }).catch(() => ({ granted: false }));
           if (granted && !set.has(key)) set.set(key, tokens);
         } else if (set.has(key)) {
           // It uses no more than it set aside.

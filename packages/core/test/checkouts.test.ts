@@ -56,6 +56,16 @@ describe('where a run works', () => {
     expect(opened.map(({ fresh }) => fresh)).toEqual([false, true, false]);
   });
 
+  test('[WKT4.8] a checkout is opened as one to read for an agent that may not write', async () => {
+    for (const readOnly of [true, false]) {
+      const opened: OpenSpec[] = [];
+      const role = async () => ({ systemPrompt: '', tools: [], deniedTools: [], readOnly, model: null });
+      await using world = await start({ workspaces: recording(opened), definitions: { role } });
+      await world.plan({ a: [] });
+      expect(opened.map((spec) => spec.readOnly)).toEqual([readOnly]);
+    }
+  });
+
   test('[CHK4] what a person must mend fails the run at once; what may pass is tried again', async () => {
     let error: Error = new ReveilleError('dirty_checkout', 'a.ts is not committed');
     await using world = await start({
@@ -201,6 +211,17 @@ describe('what a look finds', () => {
       expect(await world.person.inbox()).toEqual([]);
     },
   );
+
+  test('[CHK7][BND3] what is found only when its agent is gone is told all the same', async () => {
+    await using world = await start({ workspaces: { leave: async () => escape } });
+    await world.plan({ a: [] });
+    await world.worker('a').orch.reportCompletion({ status: 'success', output: 'done' });
+    await quiet();
+    expect(await world.state('a')).toBe('completed');
+    expect(await world.person.inbox()).toMatchObject([
+      { kind: 'escape', text: expect.stringContaining('README.md was changed') },
+    ]);
+  });
 
   test.for(['a look', 'a collection'] as const)(
     '[CHK7][BND3] what %s finds is told also if the run was ended by somebody else meanwhile',

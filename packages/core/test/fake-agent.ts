@@ -41,6 +41,8 @@ export class FakeAgent implements Agent {
   /** It pauses, and takes what waits or refuses it. */
   pause: (take: boolean) => void = () => undefined;
   heedsInterrupt = true;
+  /** What it does when it is asked to stop. */
+  onStop: () => void = () => undefined;
   reflex: ((agent: FakeAgent) => void) | null = null;
   #ended = false;
   /** Its host is dead: nobody hears it any more. */
@@ -109,6 +111,7 @@ export class FakeAgent implements Agent {
 
   async stop(reason: string): Promise<void> {
     this.stops.push(reason);
+    this.onStop();
     this.kill();
   }
 

@@ -1,3 +1,4 @@
+import { DEFAULTS } from '@reveille/core';
 import { describe, expect, test } from 'vitest';
 import { quiet, refused, start } from './world.ts';
 
@@ -235,26 +236,31 @@ describe('budgets', () => {
     await using world = await start();
     await world.plan({ a: [], b: [] }, { budget: { tokens: 100 } });
     const [a, b] = [world.worker('a'), world.worker('b')];
-    expect(await a.orch.reserve('1', { tokens: 60 })).toEqual({ granted: true });
-    expect(await a.orch.reserve('1', { tokens: 60 })).toEqual({ granted: true });
-    expect(await b.orch.reserve('1', { tokens: 60 })).toMatchObject({
+    expect(await a.spec.reserve('1', { tokens: 60 })).toEqual({ granted: true });
+    expect(await a.spec.reserve('1', { tokens: 60 })).toEqual({ granted: true });
+    expect(await b.spec.reserve('1', { tokens: 60 })).toMatchObject({
       granted: false,
       why: expect.stringContaining('120 would exceed 100'),
     });
     await a.uses('1', 30);
-    expect(await b.orch.reserve('1', { tokens: 60 })).toEqual({ granted: true });
+    expect(await b.spec.reserve('1', { tokens: 60 })).toEqual({ granted: true });
     await b.reports();
-    expect(await a.orch.reserve('2', { tokens: 70 })).toEqual({ granted: true });
+    expect(await a.spec.reserve('2', { tokens: 70 })).toEqual({ granted: true });
     await a.reports();
   });
 
-  test('[LIM1] a reservation is an amount: less than nothing is refused', async () => {
-    await using world = await start();
+  test('[LIM1] a reservation is an amount: one that cannot be counts as a call', async () => {
+    const budgets = { ...DEFAULTS.budgets, callTokens: 60 };
+    await using world = await start({ settings: { budgets } });
     await world.plan({ a: { budget: { tokens: 100 } } });
-    const { orch } = world.worker('a');
-    await refused(orch.reserve('1', { tokens: -1_000 }), 'invalid_input');
-    await refused(orch.reserve('1', { tokens: Number.NaN }), 'invalid_input');
-    expect(await orch.reserve('2', { tokens: 101 })).toMatchObject({ granted: false });
+    const { spec } = world.worker('a');
+    expect(await spec.reserve('1', { tokens: -1_000 })).toEqual({ granted: true });
+    expect(await spec.reserve('2', { tokens: Number.NaN })).toMatchObject({
+      granted: false,
+      why: expect.stringContaining('120 would exceed 100'),
+    });
+    expect(await spec.reserve('3', { tokens: 41, usd: -5 })).toMatchObject({ granted: false });
+    expect(await spec.reserve('4', { tokens: 40 })).toEqual({ granted: true });
   });
 
   test('[LIM1] the same use reported twice is used once', async () => {

@@ -308,7 +308,12 @@ const ACTS: Record<string, Act> = {
   async ask(model, real, pick) {
     const item = pick(model.items);
     const agent = atWork(real, item);
-    if (agent && item) model.requests.push({ id: await agent.asks('what now?'), of: item, open: true });
+    if (agent && item)
+      model.requests.push({
+        id: await agent.asks(`question ${model.requests.length}`),
+        of: item,
+        open: true,
+      });
   },
   async answer(model, { world }, pick) {
     const request = pick(model.requests);

@@ -335,7 +335,7 @@ describe('its plan', () => {
 
   test('[ORC1.14] and nobody else is asked what they asked it', async () => {
     await using world = await start({ agents: AGENTS });
-    const chat = await world.chat();
+    const chat = await world.chat('terminal');
     const task = await chat.spawns('ship it', { agentType: 'orchestrator', plans: 'start' });
     await world.worker(task).orch.savePlan(planOf({ a: [] }), { start: true });
     await quiet();

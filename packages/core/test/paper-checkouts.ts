@@ -26,7 +26,7 @@ export function paperCheckouts(work?: (task: Task) => WorkProduct | null): Works
     changedSince: async () => [{ path: 'by-hand.ts', insertions: 2, deletions: 1 }],
     look: async () => NOTHING_FOUND,
     collect: async (task) => ({ work: work?.(task) ?? null, findings: NOTHING_FOUND }),
-    leave: async () => undefined,
+    leave: async () => NOTHING_FOUND,
     diff: async ({ id, name }) => ({
       worktree: `/trees/${id}`,
       branch: name,

@@ -101,11 +101,35 @@ test('[INB2.14] only a plain yes or no counts, and a request is answered once', 
   const asked = permit(world, 'a', push());
   await quiet();
   const [request] = await world.person.inbox();
-  for (const answer of ['approve? no way', 'ok but only to staging', 'maybe', ''])
+  for (const answer of [
+    'approve? no way',
+    'ok but only to staging',
+    'maybe',
+    '',
+    '3',
+    '0',
+    '1.5',
+    'Infinity',
+  ])
     await refused(world.person.answer({ request: request!.id, answer }), 'invalid_input');
   await world.person.answer({ request: request!.id, answer: 'Approve: it is a test' });
   await refused(world.person.answer({ request: request!.id, answer: 'deny' }), 'already_answered');
   expect(await asked).toEqual({ allowed: true });
+});
+
+test('[INB2.14] an answer may be the number of a choice', async () => {
+  await using world = await start(saying([ASKS]));
+  await world.plan({ a: [] });
+  for (const [answer, allowed] of [
+    ['1', true],
+    ['2', false],
+  ] as const) {
+    const asked = permit(world, 'a', push());
+    await quiet();
+    const [request] = await world.person.inbox();
+    await world.person.answer({ request: request!.id, answer });
+    expect(await asked).toMatchObject({ allowed });
+  }
 });
 
 test('[INB2.15] whoever cannot wait is told to come again; the yes waits for it, over a crash too', async () => {
@@ -165,7 +189,8 @@ test('[INB2.16] an agent is asked only about what it could do itself, and can al
   await refused(strict.orch.answer({ request: request!.id, answer: 'approve' }), 'not_allowed');
   await parent.orch.answer({ request: own!.request!, answer: 'approve' });
   expect(await asked[0]).toEqual({ allowed: true });
-  await strict.orch.answer({ request: request!.id, answer: 'deny' });
+  await refused(strict.orch.answer({ request: request!.id, answer: 'deny' }), 'not_allowed');
+  await world.person.answer({ request: request!.id, answer: 'deny' });
   expect(await asked[1]).toMatchObject({ allowed: false });
 });
 
@@ -264,6 +289,80 @@ test('[INB2.14] what cannot be seen is written out', async () => {
   await quiet();
   const [request] = await world.person.inbox();
   expect(request!.text).toContain(String.raw`git push \u202eniam\u001b[2K`);
+  await world.person.answer({ request: request!.id, answer: 'deny' });
+  await asked;
+});
+
+test('[BND7.40] a run has only so many open requests, by whichever door, and the same one twice is one', async () => {
+  await using world = await start({
+    ...saying([ASKS]),
+    settings: { requests: { passOnAfterMs: 300_000, expireAfterMs: null, openPerRun: 3 } },
+  });
+  await world.plan({ a: [], b: [] });
+  const { orch } = world.worker('a');
+  const ask = (type: 'question' | 'approval_request', message: string) =>
+    orch.notifyParent({ type, message });
+  const first = await ask('approval_request', 'May I deploy?');
+  expect((await ask('approval_request', 'May I deploy?')).request).toBe(first.request);
+  await ask('question', 'May I deploy?');
+  const waiting = permit(world, 'a', push());
+  await quiet();
+  expect(await world.person.inbox()).toHaveLength(3);
+  for (let i = 0; i < 30; i++) await refused(ask('approval_request', `And ${i}?`), 'limit_reached');
+  expect(await permit(world, 'a', push('git push --force'))).toEqual({
+    allowed: false,
+    why: expect.stringContaining('wait for an answer'),
+  });
+  await refused(
+    world.engine.approve(
+      { kind: 'worker', ...world.worker('a').spec },
+      { text: 'x', options: [], key: 'k' },
+      new AbortController().signal,
+    ),
+    'limit_reached',
+  );
+  expect(await world.person.inbox()).toHaveLength(3);
+  // Another run is not kept from asking; and who has an answer may ask again.
+  await world.worker('b').orch.notifyParent({ type: 'question', message: 'And I?' });
+  await world.person.answer({ request: first.request!, answer: 'denied' });
+  await ask('approval_request', 'Then tomorrow?');
+  for (const { id } of await world.person.inbox()) await world.person.answer({ request: id, answer: 'deny' });
+  await waiting;
+});
+
+test('[BND7.40] what is too long to be read is not asked, and is not kept', async () => {
+  await using world = await start(saying([ASKS]));
+  await world.plan({ a: [] });
+  const long = `git push ${'x'.repeat(1_000_000)}`;
+  expect(await permit(world, 'a', push(long))).toEqual({
+    allowed: false,
+    why: expect.stringContaining('too many to be read'),
+  });
+  const { orch } = world.worker('a');
+  await refused(orch.notifyParent({ type: 'question', message: 'x'.repeat(100_000) }), 'limit_reached');
+  expect(await world.person.inbox()).toEqual([]);
+  // What needs no approval may be as long as it likes.
+  expect(await permit(world, 'a', push(`echo ${'x'.repeat(100_000)}`))).toEqual({ allowed: true });
+});
+
+test('[INB3.1] a request shows the files that its command names, with their size and hash', async () => {
+  await using world = await start(saying([ASKS]));
+  await world.plan({ a: [] });
+  const files = [
+    { path: 'build.sh', size: 15, sha256: 'abc123', text: 'echo harmless\n', cut: false },
+    { path: 'long.sh', size: 9_000, sha256: 'def456', text: 'echo long\n', cut: true },
+    { path: 'tool.bin', size: 7, sha256: '789', text: null, cut: false },
+  ];
+  const asked = permit(world, 'a', { ...push(), files });
+  await quiet();
+  const [request] = await world.person.inbox();
+  for (const part of [
+    'build.sh, 15 bytes, sha256 abc123',
+    '    echo harmless',
+    'its first 10 characters',
+    'no text',
+  ])
+    expect(request!.text).toContain(part);
   await world.person.answer({ request: request!.id, answer: 'deny' });
   await asked;
 });

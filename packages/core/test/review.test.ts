@@ -128,7 +128,8 @@ describe('review by an agent', () => {
       const requests = await inbox(world);
       expect(requests).toMatchObject([{ kind: 'review', task: world.worker('a').task, with: null }]);
       await world.person.answer({ request: requests[0]?.id as RequestId, answer: 'approve' });
-      expect(await world.states('a', 'b')).toEqual(['completed', 'ready']);
+      await quiet();
+      expect(await world.states('a', 'b')).toEqual(['completed', 'running']);
     },
   );
 

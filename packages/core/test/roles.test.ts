@@ -102,11 +102,12 @@ describe('what a worker is told first', () => {
 });
 
 describe('what a definition decides', () => {
+  const all = { tools: ['*', 'orchestrator_*'], deniedTools: [], readOnly: false };
   const defined = (name: string) =>
     ({
-      coder: { backend: 'claude', model: 'large', delegatesTo: ['tester'] },
-      tester: { backend: null, model: 'small', delegatesTo: [] },
-      reviewer: { backend: 'gemini', model: null, delegatesTo: null },
+      coder: { ...all, backend: 'claude', model: 'large', delegatesTo: ['tester'] },
+      tester: { ...all, backend: null, model: 'small', delegatesTo: [] },
+      reviewer: { ...all, backend: 'gemini', model: null, delegatesTo: null },
     })[name];
 
   test('[AGT1.1] backend and model: what the task says, then what the definition says, then the default', async () => {

@@ -53,7 +53,6 @@ describe('runs, epochs and leases', () => {
       late.sendMessage({ to: old.task, message: 'late' }),
       late.checkUpdates(),
       late.awaitSubtasks({ taskIds: [old.task] }),
-      late.reserve('r', { tokens: 1 }),
       late.savePlan({ name: 'late', tasks: [{ id: 'a', prompt: 'x' }] }),
       late.stop({ scope: 'all' }, 'late'),
     ];

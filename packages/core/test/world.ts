@@ -3,6 +3,7 @@ import {
   Engine,
   INTEGRATOR,
   type Agents,
+  type Capabilities,
   type Executor,
   type RunTally,
   type Settings,
@@ -39,6 +40,8 @@ export interface WorldOptions {
   /** Another host on the same store and the same time. */
   readonly beside?: World;
   readonly steers?: boolean;
+  /** When agents say what they use; they have no model unless told. */
+  readonly reports?: Capabilities['reports'];
   readonly history?: AgentWorld['history'];
   readonly agents?: readonly string[];
   /** Agents whose last message is their report. */
@@ -284,6 +287,14 @@ export class World implements AsyncDisposable {
   #executor(engine: () => Engine): Executor {
     return {
       steers: this.options.steers ?? false,
+      capabilities: {
+        steer: false,
+        resume: true,
+        approve: false,
+        usage: true,
+        cost: this.options.reports === 'request',
+        reports: this.options.reports,
+      },
       start: (spec) => {
         this.options.onStart?.();
         const { session, run, epoch } = spec;

@@ -13,6 +13,7 @@ import { views } from './dashboard/views.ts';
 import { EventFeed } from './events/feed.ts';
 import { createApp, type App } from './http/app.ts';
 import { Credentials } from './http/credentials.ts';
+import { callerOf } from './http/door.ts';
 import { listen, type HttpServer } from './http/server.ts';
 import { sseMessage } from './http/sse.ts';
 import type { Log } from './log/log.ts';
@@ -56,8 +57,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const startedAt = Date.now();
   const identity = ownIdentity(place.identity);
   const { credentials, pages } = letIn(place, identity);
-  const server = await listen(config.daemon, log, lastPort(place.port));
-  keepPort(place.port, server.port);
+  const server = await listenAt(place, { limits: config.daemon, log, credentials });
   const undo = new AsyncDisposableStack();
   undo.defer(() => server.close(0));
   try {
@@ -109,6 +109,21 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await undo.disposeAsync();
     throw error;
   }
+}
+
+async function listenAt(
+  { port, socket }: Place,
+  options: { readonly limits: Config['daemon']; readonly log: Log; readonly credentials: Credentials },
+): Promise<HttpServer> {
+  const { credentials, ...rest } = options;
+  const server = await listen({
+    ...rest,
+    wished: lastPort(port),
+    socket,
+    callerOf: (request) => callerOf(credentials, request),
+  });
+  keepPort(port, server.port);
+  return server;
 }
 
 /** Who may come in, by what they hold. */

@@ -11,3 +11,4 @@ export { EventStreams } from './http/event-stream.ts';
 export { sseMessage } from './http/sse.ts';
 export { openLog, type Log } from './log/log.ts';
 export { openPlace, placeOf, type Place } from './place/folder.ts';
+export { usedByTree } from '@reveille/navigation/memory';

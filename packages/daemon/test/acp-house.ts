@@ -24,7 +24,11 @@ export const report = (output: string, more: object = {}): Steps[number] => ({
 export class AcpHouse extends House {
   readonly root: string;
 
-  constructor(settings: Readonly<Record<string, unknown>> = {}, acp: Readonly<Record<string, unknown>> = {}) {
+  constructor(
+    settings: Readonly<Record<string, unknown>> = {},
+    acp: Readonly<Record<string, unknown>> = {},
+    further: Readonly<Record<string, unknown>> = {},
+  ) {
     super();
     const agent = (...flags: string[]) => ({
       command: [process.execPath, AGENT, ...flags],
@@ -39,6 +43,7 @@ export class AcpHouse extends House {
       crashing: agent('--crash'),
       strange: agent('--login'),
       absent: { command: ['no-such-program-anywhere'] },
+      ...further,
     };
     mkdirSync(this.place.home, { mode: 0o700 });
     // However busy the machine is.

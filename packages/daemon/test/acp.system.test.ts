@@ -61,7 +61,8 @@ describe.concurrent('one daemon', () => {
     expect(end.work?.files.map(({ path }) => path)).toEqual(['a.txt']);
     expect(house.git('log', '--format=%s', '-1', end.work!.branch)).toBe('add a');
     const run = await runOf(client, view);
-    expect(run.used.tokens).toBe(7);
+    // What it reported; the turn that its report ended is an estimate.
+    expect(run.used.tokens - (run.used.estimated?.tokens ?? 0)).toBe(7);
     await until(() => processesOfRun(run.id).length === 0);
   });
 
@@ -348,7 +349,7 @@ test('[EXE3.30] killed in its turn it is resumed where it was; so it is when the
   await until(() => processesOfRun(run.id).length === 0);
 });
 
-test('[EXE3.32] without a sandbox, one that outlives its daemon is ended by the next before its run goes on', async () => {
+test('[EXE3.32] without a sandbox, one whose daemon is killed is gone before its run goes on', async () => {
   await using house = new AcpHouse({ sandbox: { mode: 'off' } });
   let client = await house.connect();
   const view = await house.run(
@@ -360,8 +361,8 @@ test('[EXE3.32] without a sandbox, one that outlives its daemon is ended by the 
   const old = processesOfRun(id).map(({ pid }) => pid);
   expect(old.length).toBeGreaterThan(1);
   await house.kill();
-  expect(processesOfRun(id).length).toBeGreaterThan(1);
   client = await house.connect();
+  await until(() => processesOfRun(id).every(({ pid }) => !old.includes(pid)));
   expect(await endOf(client, view)).toMatchObject({ status: 'success', output: 'survived' });
   await until(() => processesOfRun(id).length === 0);
 });

@@ -99,6 +99,102 @@ test('[INB2.41] an agent that speaks the protocol is held to the same rules: its
   expect(files.map(({ path }) => path)).toEqual(['open.txt']);
 });
 
+test('[INB2.41] what its client is to run counts with all its words and the variables it sets', async () => {
+  await using house = new AcpHouse({ approvals: APPROVALS });
+  const client = await house.connect();
+  const terminal = { command: 'git', args: ['-c', 'alias.x=!ls', 'x'], env: [{ name: 'A', value: 'b c' }] };
+  const view = await house.run(
+    client,
+    play([
+      { do: 'client', method: 'terminal/create', params: terminal },
+      { do: 'client', method: 'terminal/wait_for_exit', params: { terminalId: 'terminal-1' } },
+      report('done'),
+    ]),
+  );
+  const request = await asked(client, view);
+  expect(request.action?.command).toBe("A='b c' git -c 'alias.x=!ls' x");
+  await client.answer({ request: request.id, answer: 'deny' });
+  await ended(client, view);
+});
+
+test('[INB2.43] a yes is for the files that the command names, as they were shown: changed, it is asked again', async () => {
+  await using house = new AcpHouse({ approvals: { rules: [{ command: 'sh*', verdict: 'ask' }] } });
+  const client = await house.connect();
+  const view = await house.run(
+    client,
+    play([
+      { do: 'call', tool: 'create_file', args: { path: 'build.sh', content: 'echo harmless > one.txt\n' } },
+      { do: 'call', tool: 'run_command', args: { command: 'sh build.sh' } },
+      { do: 'permission', title: 'build', kind: 'execute', input: { command: 'sh build.sh' } },
+      report('done'),
+    ]),
+  );
+  const swap = async (request: Request, content: string): Promise<Request> => {
+    expect(request.text).toContain('build.sh, ');
+    writeFileSync(join(request.action!.where!, 'build.sh'), content);
+    await client.answer({ request: request.id, answer: 'approve' });
+    await until(async () => (await asked(client, view)).id !== request.id);
+    return asked(client, view);
+  };
+  const first = await asked(client, view);
+  expect(first.text).toContain('echo harmless > one.txt');
+  const second = await swap(first, 'echo SWAPPED > two.txt\n');
+  expect(second.text).toContain('echo SWAPPED > two.txt');
+  expect(second.action?.files).toMatchObject([
+    { path: 'build.sh', text: 'echo SWAPPED > two.txt\n', cut: false },
+  ]);
+  await client.answer({ request: second.id, answer: 'deny' });
+  await until(async () => (await asked(client, view)).id !== second.id);
+  // A vendor's own shell is answered only if the files are the same then.
+  const third = await asked(client, view);
+  const fourth = await swap(third, 'echo AGAIN\n');
+  await client.answer({ request: fourth.id, answer: 'approve' });
+  await ended(client, view);
+  const { files } = await client.diffTask(view.task.id);
+  expect(files.map(({ path }) => path)).toEqual(['build.sh']);
+});
+
+test('[INB2.44] one write is asked about once: the edit, and not the same content that is then written through the client', async () => {
+  await using house = new AcpHouse({ approvals: { preset: 'careful' } });
+  const client = await house.connect();
+  const edit = (path: string, newText: string) => ({
+    do: 'permission' as const,
+    title: 'edit',
+    kind: 'edit',
+    input: { filepath: path },
+    content: [{ type: 'diff', path, oldText: '', newText }],
+  });
+  const write = (path: string, content: string) => ({
+    do: 'client' as const,
+    method: 'fs/write_text_file',
+    params: { path, content },
+  });
+  const view = await house.run(
+    client,
+    play([
+      edit('a.txt', 'one\n'),
+      write('a.txt', 'one\n'),
+      // A second time, another content and another file are other writes.
+      write('a.txt', 'one\n'),
+      write('a.txt', 'two\n'),
+      write('b.txt', 'one\n'),
+      report('done'),
+    ]),
+  );
+  const seen: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    const request = await asked(client, view);
+    seen.push(`${request.action?.tool} ${request.action?.paths.join()}`);
+    expect(request.text).toContain(i === 2 ? 'two' : 'one');
+    await client.answer({ request: request.id, answer: i === 0 ? 'approve' : 'deny' });
+    if (i < 3) await until(async () => (await asked(client, view)).id !== request.id);
+  }
+  await ended(client, view);
+  expect(seen).toEqual(['edit_file a.txt', 'create_file a.txt', 'create_file a.txt', 'create_file b.txt']);
+  const { files } = await client.diffTask(view.task.id);
+  expect(files.map(({ path }) => path)).toEqual(['a.txt']);
+});
+
 test('[INB2.42] a trusted repository and a definition take away and give nothing; what contradicts itself is said', async () => {
   await using house = new AcpHouse({ approvals: { preset: 'normal' } });
   mkdirSync(join(house.root, '.reveille'));

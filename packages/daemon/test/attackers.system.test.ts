@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { HTTP_ROUTES } from '@reveille/protocol';
+import { HTTP_ROUTES, isReveilleError } from '@reveille/protocol';
 import { House, until } from './house.ts';
 import { McpDoor } from './mcp/door.ts';
 import { request, wire, type Sent } from './wire.ts';
@@ -77,9 +77,15 @@ describe('agents that mean harm', () => {
   test('[DMN1.29] a flood of notes is folded, a message without end is refused, and others are served', async () => {
     await using door = await McpDoor.make();
     const { owner, self, puppet, worker } = await atWork(door);
-    const note = (i: number) => worker.notifyParent({ type: 'progress', message: `note ${i}` });
+    const refused: unknown[] = [];
+    const note = (i: number) =>
+      worker
+        .notifyParent({ type: 'progress', message: `note ${i}` })
+        .catch((error: unknown) => void refused.push(error));
     await note(0);
     for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 50 }, (_, j) => note(i * 50 + j)));
+    expect(refused.length).toBeGreaterThan(0);
+    for (const error of refused) expect(error).toMatchObject({ code: 'limit_reached' });
     const unread = (await self.mailbox(owner)).filter(({ state }) => state === 'queued');
     expect(unread.length).toBeGreaterThan(0);
     expect(unread.length).toBeLessThanOrEqual(101);
@@ -89,8 +95,14 @@ describe('agents that mean harm', () => {
       headers: { 'content-length': String(100 * 2 ** 20) },
       body: '',
     });
-    expect((await wire(door.port, huge)).status).toBe(413);
-    await worker.reportCompletion({ status: 'success', output: 'an end is never folded' });
+    await until(async () => (await wire(door.port, huge)).status === 413);
+    const report = { status: 'success', output: 'an end is never folded' } as const;
+    await until(() =>
+      worker.reportCompletion(report).then(
+        () => true,
+        (error: unknown) => !isReveilleError(error, 'limit_reached'),
+      ),
+    );
     const updates = await self.checkUpdates();
     expect(updates.filter(({ message: { kind } }) => kind === 'end')).toHaveLength(1);
   });

@@ -43,5 +43,31 @@ test('[LIM1.20] an agent that only says what it used is stopped at its first wor
   const { run, end } = await client.getTask(id);
   expect(run).toMatchObject({ session: before.session, attempt: 2 });
   expect(end).toMatchObject({ output: 'the other half', work: { files: [{ path: 'half.txt' }] } });
-  expect((await client.getBudget(id)).chain[0]).toMatchObject({ limits: { usd: 2 }, used: { usd: 1.25 } });
+  // Of its last call it said nothing: that is an estimate, and marked.
+  expect((await client.getBudget(id)).chain[0]).toMatchObject({
+    limits: { usd: 2 },
+    used: { usd: 1.35 },
+    estimated: { usd: 0.1 },
+  });
+});
+
+test('[LIM1.23] an agent that says nothing of what it uses is stopped by an estimate in its turn; the person was told before', async () => {
+  await using house = new AcpHouse({ engine: { budgets: { callTokens: 1_000 } } });
+  const client = await house.connect();
+  const calls = Array.from({ length: 30 }, (_, i) => ({
+    do: 'sh',
+    command: `echo ${i} >> n.txt; sleep 0.3`,
+  }));
+  const prompt = play([...calls, report('all of it')]);
+  const view = await house.run(client, prompt, { budget: { tokens: 2_500 } });
+  expect(view.warning).toContain('an estimated 1000 tokens');
+  const end = await endOf(client, view);
+  expect(end).toMatchObject({ status: 'partial', cause: 'budget', work: { files: [{ path: 'n.txt' }] } });
+  expect(end.work!.files[0]!.insertions).toBeLessThanOrEqual(5);
+  const item = await budgetItem(client, view.task.id);
+  expect(item.text).toMatch(/of it estimated/);
+  await client.answer({ request: item.id, answer: 'raise tokens=1m' });
+  await until(async () => (await client.getTask(view.task.id)).task.state === 'completed');
+  const [node] = (await client.getBudget(view.task.id)).chain;
+  expect(node!.estimated!.tokens).toBe(node!.used.tokens);
 });

@@ -228,6 +228,24 @@ test('[DMN3.7] what a repository may never set is refused with its place, howeve
   expect(said[5]).toContain('.ssh');
 });
 
+test('[BND6.17] no repository opens a place with credentials, the folder it is in, or a file in it', () => {
+  const names = `.ssh/id .pgpass .my.cnf .vault-token .m2 .m2/settings.xml .config/rclone/rclone.conf
+    .config/github-copilot .netrc .npmrc .docker/config.json .kube .aws .gnupg .config/gh .config/gcloud .azure
+    .cargo/credentials.toml .pypirc .local/share/keyrings .mozilla .password-store .terraform.d .config .local .cargo`;
+  const places = [...names.split(/\s+/).map((name) => `~/${name}`), '/var/run/docker.sock', '/run', '/var'];
+  for (const place of places) {
+    writeFileSync(repositoryFile, `sandbox: { reads: [${JSON.stringify(place)}] }\n`);
+    expect(
+      problemsOf({ ...trusting }).map(({ at }) => at),
+      place,
+    ).toEqual(['sandbox.reads.0']);
+  }
+  for (const place of ['~/.cargo/registry', '~/go/pkg', '~/.gradle/caches', '/opt/tools']) {
+    writeFileSync(repositoryFile, `sandbox: { reads: [${JSON.stringify(place)}] }\n`);
+    expect(problemsOf({ ...trusting }), place).toEqual([]);
+  }
+});
+
 test('[DMN3.7] its checkouts, what is run in them and what they reach are its own to say', () => {
   writeFileSync(
     repositoryFile,

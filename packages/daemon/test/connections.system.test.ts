@@ -248,7 +248,8 @@ describe('a client whose daemon is gone', () => {
 
   test('[DMN1.34] says that nobody knows, where the call may have been carried out', async () => {
     await using house = new House();
-    const client = await house.connect();
+    await house.connect();
+    const client = createClient({ url: house.url, token: house.lock.token });
     await client.health();
     process.kill(house.lock.pid, 'SIGSTOP');
     const saving = client.savePlan({ name: 'p', tasks: [{ id: 'a', prompt: 'A' }] }).then(

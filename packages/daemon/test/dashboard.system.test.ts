@@ -72,7 +72,7 @@ test('[DSH1.16] a transcript is written without secrets, read from a number on, 
   await second[Symbol.asyncDispose]();
 });
 
-test('[DSH1.16] a transcript that grows without end keeps what is newest', async () => {
+test('[DSH1.16][BND7.32] a transcript that grows without end keeps what is newest, and says that there was more', async () => {
   using folder = new Folder();
   const transcripts = new Transcripts({ folder: folder.path, failed: () => undefined, maxBytes: 4_000 });
   transcripts.open('task_1', 'run_1');
@@ -83,6 +83,9 @@ test('[DSH1.16] a transcript that grows without end keeps what is newest', async
   const { entries } = await transcripts.read('task_1', 'run_1', { after: 0, limit: 2_000 });
   await transcripts[Symbol.asyncDispose]();
   expect(entries.length).toBeLessThan(80);
+  // Where the older ones were it is said, once.
+  expect(entries[0]?.text).toMatch(/^Earlier entries were left out/);
+  expect(entries.filter(({ kind }) => kind === 'note')).toHaveLength(1);
   expect(entries.at(-1)?.text).toMatch(/^entry 199 /);
   expect(statSync(join(folder.path, 'task_1', 'run_1.jsonl')).size).toBeLessThanOrEqual(4_000);
 });

@@ -41,6 +41,44 @@ async function happen(client: Client, times: number): Promise<void> {
   await Promise.all(Array.from({ length: times }, (_, i) => client.openSession('chat', `s${i}`)));
 }
 
+/** Opens a stream with this credential and keeps all that comes; `ended` tells whether the daemon has cut it off. */
+function listening(port: number, credential: string) {
+  const heard = { text: '', ended: false };
+  const socket = connect(port, '127.0.0.1');
+  socket.write(request(port, credential, { method: 'GET', path: '/v1/events', body: '' }));
+  socket.on('data', (chunk: Buffer) => (heard.text += chunk.toString()));
+  socket.on('error', () => undefined).on('close', () => (heard.ended = true));
+  return { heard, close: () => socket.destroy() };
+}
+
+describe('the stream of events of a caller that is no person', () => {
+  test('[ID6.21] a run hears of its own tree only, and nothing more when it has ended', async () => {
+    await using door = await OverHttp.open();
+    const { self } = await door.session('chat');
+    const [mine, theirs] = await self.spawnSubtasks([{ prompt: 'mine' }, { prompt: 'theirs' }]);
+    const [worker, other] = [await door.stage.at(mine!.task), await door.stage.at(theirs!.task)];
+    const stream = listening(door.port, door.credentialOf(worker));
+    await until(() => stream.heard.text.includes(mine!.task));
+    await door.worker(other).notifyParent({ type: 'info', message: 'x' });
+    await door.worker(worker).reportCompletion({ status: 'success', output: 'done' });
+    await until(() => stream.heard.ended);
+    expect(stream.heard.text).not.toContain(theirs!.task);
+    expect(stream.heard.text).not.toContain('run.ended');
+  });
+
+  test('[ID6.21] a stream ends with the session, and with the token, that opened it', async () => {
+    await using door = await OverHttp.open();
+    const { id, credential } = await door.session('chat');
+    const [chat, person] = [listening(door.port, credential), listening(door.port, door.token)];
+    await until(() => chat.heard.text.includes('200 OK') && person.heard.text.includes('200 OK'));
+    await door.person.endSession(id);
+    await until(() => chat.heard.ended);
+    expect(person.heard.ended).toBe(false);
+    await door.person.rotateToken();
+    await until(() => person.heard.ended);
+  });
+});
+
 describe('the stream of events', () => {
   test('[DMN2.1] from any number on, by header or address, nothing is missing and nothing comes twice', async () => {
     await using door = await OverHttp.open();

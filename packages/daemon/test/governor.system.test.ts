@@ -49,7 +49,7 @@ test('[LIM2.18] memory and CPU are those of an agent and everything beneath it, 
   expect(gauge.free()).toMatchObject({ cores: expect.any(Number) as number });
   expect(gauge.free()?.memoryBytes).toBeGreaterThan(0);
   expect(gauge.free()?.diskBytes).toBeGreaterThan(0);
-  expect(await usedByTree(pid)).toEqual({ rssBytes: 0, cpuMs: 0 });
+  expect(await usedByTree(pid)).toEqual({ rssBytes: 0, cpuMs: 0, processes: 0 });
 });
 
 test('[LIM2.14] what agents need survives a restart; what cannot be read is learned again', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLog } from '@reveille/daemon';
+import { redactText, withoutCredentials } from '../src/log/redact.ts';
 
 let folder: string;
 let path: string;
@@ -57,6 +58,9 @@ const shapes: ((secret: string) => unknown)[] = [
   (secret) => `rvp_${secret}`,
   (secret) => `rvs_session_a.${secret}`,
   (secret) => `the run has rvr_run_1.session_2.3.${secret} and goes on`,
+  (secret) => `{"text":"two lines\\nrvr_run_1.session_2.3.${secret}"}`,
+  (secret) => `TOKEN_rvp_${secret} ticket%3Drvt_${secret}`,
+  (secret) => `{"text":"two lines\\nsk-ant-${secret}\\tghp_${secret}\\nAIza${secret}"}`,
   (secret) => `sk-ant-api03-${secret}`,
   (secret) => `key=sk-${secret};`,
   (secret) => `Authorization: Bearer ${secret}`,
@@ -92,6 +96,29 @@ test('[OBS1.2] a secret never gets into the file, by whatever way it comes', () 
   );
   const written = text();
   expect(seen.filter((secret) => written.includes(secret))).toEqual([]);
+});
+
+test('[OBS1.7] our own credentials are taken out of what is kept, and nothing else', () => {
+  const seal = 'A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8S9t0U1v';
+  const kept = {
+    text: `it has rvp_${seal}, "\\nrvr_run_1.session_2.3.${seal}" and rvs_session_1.${seal}`,
+    list: [1, null, `rvb_0123.${seal}`, { [`rvt_${seal}`]: true }],
+    name: 'fw_config_loader sk-learn-pipelines srvs_list password: hunter22',
+  };
+  const clean = withoutCredentials(kept);
+  expect(JSON.stringify(clean)).not.toContain(seal);
+  expect(clean.text).toBe('it has [redacted], "\\n[redacted]" and [redacted]');
+  expect(clean.name).toBe(kept.name);
+  const nothing = { text: 'drvr_init', list: [{ a: 1 }] };
+  expect(withoutCredentials(nothing)).toBe(nothing);
+});
+
+test('[OBS1.7] no text makes it slow', () => {
+  for (const unit of ['rv', 'rvp_', 'rvp_a', 'r', 'sk-', 'eyJa.', '://:', 'token: ', '\\n', '-----BEGIN ']) {
+    const long = unit.repeat(Math.ceil(2_000_000 / unit.length));
+    expect(withoutCredentials(long).length).toBeGreaterThan(0);
+    expect(redactText(long).length).toBeLessThan(20_000);
+  }
 });
 
 test('[OBS1.2] what is no secret stays legible', () => {

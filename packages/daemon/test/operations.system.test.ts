@@ -164,7 +164,6 @@ describe.each(Object.entries(DOORS))('every operation, %s', (_, open) => {
     expect(await person.sendMessage({ to: task, message: 'Hurry.', key: 'h' })).toBe(message);
     expect(await self.checkUpdates()).toMatchObject([{ message: { id: message, kind: 'words' } }]);
     expect(await person.getMessage(message)).toMatchObject({ id: message, state: 'delivered' });
-    await self.reserve('r', { tokens: 5 });
     const stranger = await door.session('stranger');
     expect(await failure(stranger.self.getMessage(message))).toMatchObject({ code: 'not_allowed' });
     expect(await failure(stranger.self.sendMessage({ to: task, message: 'Me too.' }))).toMatchObject({

@@ -33,8 +33,8 @@ test('[EXE1.20] a turn is a prompt; what the agent says, thinks, calls, edits an
   expect(life.of('file_touched').map(({ path }) => path)).toEqual([join(bench.workdir, 'a.txt')]);
   // What it cost is told as soon as it says so; its tokens when the turn ends.
   expect(life.of('usage')).toEqual([
-    { type: 'usage', id: '1-1', tokens: 0, usd: 0.5 },
-    { type: 'usage', id: '1-2', tokens: 42, usd: 0 },
+    { type: 'usage', id: '1-1', kind: 'interim', tokens: 1, usd: 0.5 },
+    { type: 'usage', id: '1-2', kind: 'final', tokens: 42, usd: 0.5 },
   ]);
 });
 
@@ -55,7 +55,7 @@ test('[EXE1.21] leave is asked for by kind: allowed once or refused once, whatev
   await using bench = new Bench();
   const steps = [
     { do: 'permission', title: 'push', kind: 'execute', input: { command: 'git push' } },
-    { do: 'permission', title: 'reveille: a2a_send_message', kind: 'other' },
+    { do: 'permission', title: 'mcp__reveille__a2a_check_updates', kind: 'other' },
     { do: 'permission', title: 'plan mode', kind: 'switch_mode' },
   ];
   bench.answer = async () => 'approved: go on';
@@ -78,7 +78,13 @@ test('[EXE1.21] leave is asked for by kind: allowed once or refused once, whatev
 });
 
 test('[EXE4.25] one that forgets a turn that is cancelled is told again what it was told in it', async () => {
-  const quirks = { midTurn: 'unknown', resumes: true, mcp: 'http', usage: 'turn' } as const;
+  const quirks = {
+    midTurn: 'unknown',
+    resumes: true,
+    mcp: 'http',
+    usage: 'turn',
+    reports: 'unknown',
+  } as const;
   for (const forgetsCancelled of [true, false]) {
     await using bench = new Bench({ preset: { quirks: { ...quirks, forgetsCancelled } } });
     const life = bench.start();
@@ -214,7 +220,7 @@ test('[EXE4.21] one that is stopped in its turn is first asked, and what it then
   await life.says('busy');
   await life.agent.stop('enough');
   expect(life.events.slice(-2)).toEqual([
-    { type: 'usage', id: '1-1', tokens: 9, usd: null },
+    { type: 'usage', id: '1-2', kind: 'final', tokens: 9, usd: null },
     { type: 'exited', detail: 'enough' },
   ]);
   expect(life.of('turn_ended')).toEqual([]);
@@ -331,6 +337,23 @@ for (const [what, options, errorClass, message] of BAD)
     expect(bench.launches).toBe(1);
   });
 
+for (const [ending, errorClass, message] of [
+  ['exit 137', 'crash', /killed by SIGKILL, as the system does when memory runs out/],
+  ['exit 143', 'crash', /killed by SIGTERM/],
+  ['kill -9 $$', 'crash', /killed by SIGKILL/],
+  ['exit 128', 'invalid', /exit code 128.*up to date/s],
+  ['exit 255', 'invalid', /exit code 255.*up to date/s],
+] as const)
+  test(`[EXE1.29] an agent that ends at its start with "${ending}" is of the class ${errorClass}`, async () => {
+    await using bench = new Bench({ command: ['/bin/sh', '-c', ending] });
+    const life = bench.start();
+    life.turn('x');
+    expect(await life.failed()).toMatchObject({
+      class: errorClass,
+      message: expect.stringMatching(message),
+    });
+  });
+
 const ERRORS: readonly (readonly [string, object, string])[] = [
   ['429 Too Many Requests', {}, 'rate_limit'],
   ['overloaded_error', {}, 'overload'],
@@ -353,7 +376,7 @@ test('[EXE1.25] one that dies in its turn is a crash, with its last words on the
   life.turn(script({ do: 'say', text: 'alive' }, { do: 'crash', says: 'panic: out of cheese', code: 134 }));
   expect(await life.failed()).toMatchObject({
     class: 'crash',
-    message: expect.stringMatching(/exit code 134.*out of cheese/s),
+    message: expect.stringMatching(/killed by SIGABRT.*out of cheese/s),
   });
   const refusal = bench.start();
   refusal.turn(script({ do: 'stop', reason: 'refusal' }));

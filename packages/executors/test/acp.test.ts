@@ -22,9 +22,10 @@ import {
 import type { ExecutorEvent } from '@reveille/core';
 import { expect, test } from 'vitest';
 import { Listener } from '../src/acp/events.ts';
+import { Pace } from '../src/acp/pace.ts';
 import { classOf, failureInWords, requestFailed } from '../src/acp/failures.ts';
 import { History } from '../src/acp/history.ts';
-import { messagesOf } from '../src/acp/lines.ts';
+import { Tail, messagesOf } from '../src/acp/lines.ts';
 import { allows, judge, optionFor } from '../src/acp/permission.ts';
 import { UsageCounter } from '../src/acp/usage.ts';
 
@@ -55,6 +56,11 @@ test('[EXE1.23] messages are found however they are cut, and a line that is too 
 });
 
 test('[EXE1.26] usage is counted as each agent counts: per turn, since its start, in its own corner, or not at all', () => {
+  /** It named its usage after it had done something. */
+  const said = (counter: UsageCounter, usage: object) => {
+    counter.hear({ sessionUpdate: 'tool_call' });
+    return counter.hear({ sessionUpdate: 'usage_update', ...usage });
+  };
   const turn = new UsageCounter('turn');
   expect(turn.turnEnded({ usage: { totalTokens: 10 } })).toEqual({ tokens: 10, usd: null, parts: null });
   expect(turn.turnEnded({ usage: { inputTokens: 3, outputTokens: 4 } })).toEqual({
@@ -72,13 +78,51 @@ test('[EXE1.26] usage is counted as each agent counts: per turn, since its start
   const counted = { _meta: { quota: { token_count: { input_tokens: 5, output_tokens: 6 } } } };
   expect(meta.turnEnded({ usage: { totalTokens: 99 }, ...counted })?.tokens).toBe(11);
   const cost = new UsageCounter('turn');
-  cost.hear({ cost: { amount: 0.5, currency: 'USD' } });
+  said(cost, { cost: { amount: 0.5, currency: 'USD' } });
   expect(cost.turnEnded({})).toMatchObject({ tokens: 0, usd: 0.5 });
-  cost.hear({ cost: { amount: 0.75, currency: 'USD' } });
+  said(cost, { cost: { amount: 0.75, currency: 'USD' } });
   expect(cost.turnEnded({})).toMatchObject({ tokens: 0, usd: 0.25 });
-  cost.hear({ cost: { amount: 1, currency: 'USD' } });
-  expect([cost.spent(), cost.spent()]).toEqual([0.25, 0]);
+  // Named in the middle of a turn, and in all at its end.
+  expect(said(cost, { cost: { amount: 1, currency: 'USD' } })).toMatchObject({ tokens: 0, usd: 0.25 });
+  expect(said(cost, { cost: { amount: 1, currency: 'USD' } })).toBeNull();
+  expect(said(cost, { cost: { amount: 1.5, currency: 'USD' }, used: 9 })).toMatchObject({
+    tokens: 9,
+    usd: 0.5,
+  });
+  expect(cost.turnEnded({ usage: { totalTokens: 30 } })).toMatchObject({ tokens: 30, usd: 0.75 });
   expect(cost.turnEnded({})).toBeNull();
+});
+
+test('[EXE5.3] usage in the middle of a turn counts once for each thing it did, and a free session is one of unknown price', () => {
+  const named = (used: unknown) => ({ sessionUpdate: 'usage_update', used, size: 200_000 });
+  const turn = new UsageCounter('turn');
+  expect(turn.hear(named(100))).toEqual({
+    tokens: 100,
+    usd: null,
+    parts: { input: 100, cached: 0, output: 0 },
+  });
+  // The same again without anything in between is no other request.
+  expect(turn.hear(named(100))).toBeNull();
+  expect(turn.hear({ sessionUpdate: 'tool_call' })).toBeNull();
+  expect(turn.hear(named(100))?.tokens).toBe(100);
+  for (const wrong of [-5, Number.NaN, Infinity, '7', null, undefined]) {
+    turn.hear({ sessionUpdate: 'tool_call' });
+    expect(turn.hear(named(wrong))).toBeNull();
+  }
+  const last = new UsageCounter('last');
+  last.hear({ ...named(50), cost: { amount: 0, currency: 'USD' } });
+  // Of its last request only: of four it was about four times as much, and nobody says what it cost.
+  expect(last.turnEnded({ usage: { totalTokens: 50 } }, 3)).toMatchObject({
+    tokens: 200,
+    usd: null,
+    estimated: true,
+  });
+  // A turn that was cancelled without a count is part of the next sum, and was counted as it was named.
+  const all = new UsageCounter('cumulative');
+  all.turnEnded({ usage: { totalTokens: 10 } });
+  all.hear(named(20));
+  expect(all.turnEnded({})).toBeNull();
+  expect(all.turnEnded({ usage: { totalTokens: 45 } })?.tokens).toBe(15);
 });
 
 test('[EXE1.20] a call that is announced before its arguments are known is told when they are, once', () => {
@@ -103,7 +147,7 @@ test('[EXE1.20] a call that is announced before its arguments are known is told 
 });
 
 test('[EXE1.21] what is asked: nothing that the sandbox holds, everything by setting, and never a way out of the mode', () => {
-  const ownTools = new Set(['Report your task as done']);
+  const ownTools = new Map([['reveille_a2a_send_message', 'a2a_send_message']]);
   const boundary = { policy: 'boundary', confined: true, writes: true, ownTools } as const;
   expect(judge({ kind: 'execute', title: 'make' }, boundary)).toBe('allow');
   expect(judge({ kind: 'execute', title: 'make' }, { ...boundary, confined: false })).toBe('ask');
@@ -112,10 +156,7 @@ test('[EXE1.21] what is asked: nothing that the sandbox holds, everything by set
   expect(judge({ kind: 'edit', title: 'x' }, { ...boundary, writes: false })).toBe('deny');
   expect(judge({ kind: 'switch_mode' }, boundary)).toBe('deny');
   expect(judge({ title: 'something' }, boundary)).toBe('ask');
-  expect(judge({ title: 'mcp_reveille_a2a_send_message' }, { ...boundary, policy: 'ask' })).toBe('allow');
-  expect(judge({ kind: 'other', title: 'Report your task as done' }, { ...boundary, policy: 'ask' })).toBe(
-    'allow',
-  );
+  expect(judge({ title: 'reveille_a2a_send_message' }, { ...boundary, policy: 'ask' })).toBe('allow');
   // A command cannot pass for one of our tools by its name.
   expect(judge({ kind: 'execute', title: 'reveille a2a_x' }, { ...boundary, policy: 'ask' })).toBe('ask');
   expect(['approve', 'Approved: go', 'yes', 'allow'].map(allows)).toEqual([true, true, true, true]);
@@ -150,6 +191,32 @@ test('[EXE1.25] a status that is passed on as a code counts, and so does a failu
   expect(failureInWords(preset('copilot'), said)).toMatchObject({ class: 'auth' });
   expect(failureInWords(preset('copilot'), 'I fixed the Error: 401 handling.')).toBeNull();
   expect(failureInWords(preset('codex'), said)).toBeNull();
+});
+
+test('[EXE1.98] thoughts that come in pieces are told as a whole, before the next word or call', () => {
+  const events: ExecutorEvent[] = [];
+  const listener = new Listener((event) => void events.push(event));
+  const think = (text: string): void =>
+    listener.hear({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+  for (const piece of ['the token is rv', 'p_AbCdEf', 'GhIjKl']) think(piece);
+  listener.hear({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'Hello' } });
+  think('more');
+  listener.turnEnds();
+  expect(events.filter(({ type }) => type !== 'sign')).toEqual([
+    { type: 'thought', text: 'the token is rvp_AbCdEfGhIjKl' },
+    { type: 'output', text: 'Hello' },
+    { type: 'thought', text: 'more' },
+    { type: 'output', text: 'Hello' },
+  ]);
+});
+
+test('[EXE1.98] what is kept of a long text does not begin in the middle of a word', () => {
+  const tail = new Tail(20);
+  tail.add('rvp_AbCdEfGhIjKlMnOp and more');
+  expect(tail.text).toBe('… and more');
+  tail.clear();
+  tail.add('all of it');
+  expect(tail.text).toBe('all of it');
 });
 
 test('[EXE3.20] a history of any length is kept as the ids in it, also one that is cut in two', () => {
@@ -254,4 +321,84 @@ test('[EXE1.27] of where it is installed the sandbox is shown as much as it need
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('[BND7.31] an agent that says more than can be listened to waits; nothing of it is lost', async () => {
+  const line = `${JSON.stringify({ jsonrpc: '2.0', method: 'x', params: 'y'.repeat(900) })}\n`;
+  const chunk = Buffer.from(line.repeat(10));
+  let read = 0;
+  const output = (async function* () {
+    for (let i = 0; i < 20; i++) {
+      read++;
+      yield chunk;
+    }
+  })();
+  const pace = new Pace({ bytesPerSecond: 2_000_000, burst: 50_000 });
+  let [count, readAtFirstWait] = [0, 0];
+  const listening = (async () => {
+    for await (const _ of messagesOf(output, { pace, garbage: () => undefined })) count++;
+  })();
+  // It is made to wait in the first moment, long before it has said everything.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  readAtFirstWait = read;
+  await listening;
+  expect(readAtFirstWait).toBeLessThan(20);
+  expect(count).toBe(200);
+});
+
+test('[BND7.32] of the files an agent names, those of its checkout are told: of a path’s length, and so many of a call', () => {
+  const events: ExecutorEvent[] = [];
+  const listener = new Listener((event) => void events.push(event), '/trees/one');
+  const edit = (paths: readonly string[]) =>
+    listener.hear({
+      sessionUpdate: 'tool_call',
+      toolCallId: 'a',
+      kind: 'edit',
+      status: 'completed',
+      locations: paths.map((path) => ({ path })),
+    });
+  listener.turnBegins();
+  edit([
+    '/trees/one/a.ts',
+    'b/c.ts',
+    '/trees/one/..names/d.ts',
+    '/trees/one2/x',
+    '/etc/passwd',
+    '../x',
+    '/trees/one/../x',
+    `/trees/one/${'x'.repeat(5_000)}`,
+  ]);
+  const paths = () => events.flatMap((event) => (event.type === 'file_touched' ? [event.path] : []));
+  expect(paths()).toEqual(['/trees/one/a.ts', 'b/c.ts', '/trees/one/..names/d.ts']);
+  edit(Array.from({ length: 5_000 }, (_, i) => `f${i}`));
+  expect(paths()).toHaveLength(203);
+});
+
+test('[BND7.32] of open calls only so much is remembered, the oldest are forgotten first', () => {
+  const listener = new Listener(() => undefined);
+  listener.turnBegins();
+  const begin = (toolCallId: string, size: number) =>
+    listener.hear({ sessionUpdate: 'tool_call', toolCallId, status: 'pending', title: 'x'.repeat(size) });
+  const known = (toolCallId: string): boolean => listener.callOf({ toolCallId })['title'] !== undefined;
+  begin('small', 10);
+  begin('large0', 1_000_000);
+  expect(known('small')).toBe(true);
+  for (let i = 1; i < 50; i++) begin(`large${i}`, 1_000_000);
+  expect([known('small'), known('large3'), known('large49')]).toEqual([false, false, true]);
+  begin('huge', 3_000_000);
+  expect(known('huge')).toBe(false);
+  begin('again', 10);
+  expect(known('again')).toBe(true);
+});
+
+test('[BND7.32] thoughts that come by the syllable are told together, and all of them', () => {
+  const events: ExecutorEvent[] = [];
+  const listener = new Listener((event) => void events.push(event));
+  listener.turnBegins();
+  for (let i = 0; i < 500; i++)
+    listener.hear({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: `${i % 10}` } });
+  listener.turnEnds();
+  const thoughts = events.flatMap((event) => (event.type === 'thought' ? [event.text] : []));
+  expect(thoughts.join('')).toBe('0123456789'.repeat(50));
+  expect(thoughts.length).toBeLessThan(20);
 });

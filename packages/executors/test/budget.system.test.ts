@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { costOf, mostOf, priceOf } from '../src/prices/prices.ts';
 import { PRICES } from '../src/prices/table.ts';
 import { look, open, report, type Options } from './builtin-rig.ts';
+import { OddEndpoint } from './odd-endpoint.ts';
 
 interface Played {
   readonly end: RunEnd;
@@ -65,6 +66,47 @@ describe('the built-in agent', () => {
     );
     await stand.ended(tasks[0]!.task.id);
     expect(server().requests[0]?.body['max_tokens']).toBe(8_192);
+  });
+});
+
+describe('the built-in agent on an endpoint that counts oddly', () => {
+  /** A task of 60,000 tokens whose model would go on for ever. */
+  async function playOdd(how: Parameters<typeof OddEndpoint.open>[0]) {
+    await using odd = await OddEndpoint.open(how);
+    const endpoint = { provider: 'openai-compatible', baseUrl: odd.url, maxOutputTokens: 100 } as const;
+    const { stand } = await open({ endpoint, chance: () => 0, retryWithinMs: 60_000 });
+    await using _ = stand;
+    const tasks = [{ id: 'one', prompt: 'x'.repeat(40_000), budget: { tokens: 60_000 } }];
+    const view = await stand.person.savePlan({ name: 'odd', tasks }, { start: true });
+    const { id } = view.tasks[0]!.task;
+    const end = await stand.ended(id);
+    const { run } = await stand.person.getTask(id);
+    return { end, used: run!.used, calls: odd.calls };
+  }
+
+  test.each([
+    ['nothing', null],
+    ['less than nothing', { prompt_tokens: -50_000, completion_tokens: -50_000 }],
+    ['none', { prompt_tokens: 0, completion_tokens: 0 }],
+    ['words', { prompt_tokens: 'many', completion_tokens: null }],
+  ] as const)(
+    '[EXE5.4] that says %s of its tokens, it counts its own estimate, and its budget ends it',
+    async (_, usage) => {
+      const { end, used, calls } = await playOdd({ usage });
+      expect(end).toMatchObject({ status: 'partial', cause: 'budget', error: { class: 'budget' } });
+      // Each call sends 10,000 tokens of prompt, and what the tools are.
+      expect(calls).toBeLessThanOrEqual(5);
+      expect(used.tokens).toBeGreaterThan(10_000 * calls);
+      expect(used.estimated?.tokens).toBe(used.tokens);
+    },
+  );
+
+  test('[EXE5.4] that breaks off in the middle of every answer, it counts what it sent and what arrived', async () => {
+    const { end, used, calls } = await playOdd({ usage: null, cutAfter: 4_000 });
+    expect(end).toMatchObject({ cause: 'budget' });
+    expect(calls).toBeLessThanOrEqual(5);
+    expect(used.tokens).toBeGreaterThan((10_000 + 1_000) * calls);
+    expect(used.estimated?.tokens).toBe(used.tokens);
   });
 });
 

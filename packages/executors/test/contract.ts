@@ -55,7 +55,8 @@ function working(backend: Backend): void {
     const task = await chat.spawn({ steps: [{ say: 'Hm.', usage }], onMail: [{ steps: [report('done')] }] });
     await stand.ended(task);
     const told = stand.eventsOf(task).filter((event) => event.type === 'usage');
-    expect(told[0]).toMatchObject({ tokens: 120 });
+    // An amount that is named in the middle of a turn is replaced by what its end says.
+    expect(told.find(({ kind }) => kind !== 'interim')).toMatchObject({ tokens: 120 });
     expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
     expect(told.every(({ usd }) => stand.backend.executor.capabilities!.cost || !usd)).toBe(true);
     const { run } = await stand.view(task);

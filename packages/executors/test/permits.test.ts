@@ -1,14 +1,15 @@
 import type { ExecutorEvent, StartSpec } from '@reveille/core';
 import { describe, expect, test } from 'vitest';
-import { actionOf, ruledOut } from '../src/acp/permission.ts';
+import { actionOf, ownToolsOf, ruledOut } from '../src/acp/permission.ts';
+import { PRESETS, type Preset } from '../src/acp/presets.ts';
 import type { AgentAction } from '../src/acp/permission.ts';
-import type { ClaudeOptions } from '../src/claude/options.ts';
+import { CLAUDE, type ClaudeOptions } from '../src/claude/options.ts';
 import { Guard } from '../src/claude/guard.ts';
 
 describe('what an agent does with its own tools', () => {
   test('[INB2.30] is judged as what it does, in the names of the catalogue, whatever it is called', () => {
     const seen = (call: Record<string, unknown>) => {
-      const { tool, kind, command, paths } = actionOf(call, true);
+      const { tool, kind, command, paths } = actionOf(call, { confined: true, ownTools: new Map() });
       return { tool, kind, command, paths };
     };
     const ran = { tool: 'run_command', kind: 'command', command: 'git push', paths: [] };
@@ -28,11 +29,92 @@ describe('what an agent does with its own tools', () => {
   });
 
   test('[INB2.30] what no policy can allow or forbid: another mode, a write of one that may not, our own tools', () => {
-    const judging = { writes: false, ownTools: new Set<string>() };
+    const judging = { writes: false, ownTools: toolsOf(CLAUDE) };
     expect(ruledOut({ kind: 'switch_mode' }, judging)).toBe('deny');
     expect(ruledOut({ kind: 'edit' }, judging)).toBe('deny');
-    expect(ruledOut({ title: 'mcp__reveille__a2a_send_message' }, judging)).toBe('allow');
+    expect(ruledOut({ name: 'mcp__reveille__a2a_send_message' }, judging)).toBe('allow');
     expect(ruledOut({ kind: 'execute', title: 'ls' }, judging)).toBeNull();
+  });
+});
+
+const toolsOf = (preset: Preset) =>
+  ownToolsOf({ preset, ownTools: ['a2a_send_message', 'run_command', 'read_file', 'load_skill'] });
+const presetNamed = (name: string): Preset => PRESETS.find((preset) => preset.name === name) ?? CLAUDE;
+
+describe('a tool of ours', () => {
+  const send = 'a2a_send_message';
+  // As the real agents were seen to ask for it.
+  const asked: Record<string, Record<string, unknown>> = {
+    codex: {
+      kind: 'execute',
+      title: `mcp.reveille.${send}`,
+      rawInput: { server: 'reveille', tool: send, arguments: { message: 'x' } },
+    },
+    gemini: { kind: 'other', title: `${send} (reveille MCP Server)`, locations: [] },
+    copilot: { kind: 'other', announced: `reveille-${send}`, title: 'Send a message', rawInput: {} },
+    opencode: { kind: 'other', announced: `reveille_${send}`, title: `reveille_${send}`, locations: [] },
+    claude: { kind: 'other', name: `mcp__reveille__${send}`, title: send, rawInput: { message: 'x' } },
+  };
+
+  test.each(Object.entries(asked))('[AGT4.11] is known by the exact name that %s gives it', (name, call) => {
+    expect(ruledOut(call, { writes: true, ownTools: toolsOf(presetNamed(name)) })).toBe('allow');
+  });
+
+  test.each(Object.keys(asked))('[AGT4.11] is nothing that only looks like it, on %s', (name) => {
+    const preset = presetNamed(name);
+    const ruled = (call: Record<string, unknown>) =>
+      ruledOut(call, { writes: true, ownTools: toolsOf(preset) });
+    const own = preset.toolName(send);
+    for (const title of [
+      'rm -rf ~ # a2a_x',
+      'deploy to production (reveille)',
+      'shell reveille',
+      '/home/u/reveille/secret.env',
+      send,
+      'Send a message',
+      `${own} `,
+      `x ${own}`,
+      own.toUpperCase(),
+      preset.toolName('a2a_unknown'),
+    ])
+      for (const kind of ['', 'other', 'read', 'think', 'execute', 'search'])
+        expect(ruled({ kind, title }), `${kind} ${title}`).toBeNull();
+    for (const kind of ['read', 'think', 'search', 'fetch']) expect(ruled({ kind, title: own })).toBeNull();
+    // What was announced as something else stays that, whatever it is called in the request.
+    expect(ruled({ kind: 'other', announced: 'bash', title: own })).toBeNull();
+  });
+
+  test('[AGT4.11] a call that brings a command or files is judged by these, whatever it is called', () => {
+    const judging = { writes: true, confined: true, ownTools: toolsOf(CLAUDE) };
+    const own = `mcp__reveille__${send}`;
+    for (const call of [
+      { name: own, rawInput: { command: 'rm -rf x' } },
+      { name: own, kind: 'other', rawInput: { cmd: ['rm', '-rf', 'x'] } },
+      { name: own, rawInput: { arguments: { command: 'rm -rf x' } } },
+      { kind: 'think', title: 'think', rawInput: { command: 'rm -rf x' } },
+      { kind: 'read', title: 'read', rawInput: { tool: { input: { command: 'rm -rf x' } } } },
+    ]) {
+      expect(ruledOut(call, judging), JSON.stringify(call)).toBeNull();
+      expect(actionOf(call, judging)).toMatchObject({
+        tool: 'run_command',
+        kind: 'command',
+        command: 'rm -rf x',
+      });
+    }
+    for (const call of [
+      { name: own, locations: [{ path: 'secret.env' }] },
+      { name: own, rawInput: { path: 'secret.env' } },
+      { name: own, content: [{ type: 'diff', path: 'secret.env', newText: 'x' }] },
+    ]) {
+      expect(ruledOut(call, judging), JSON.stringify(call)).toBeNull();
+      expect(actionOf(call, judging)).toMatchObject({ paths: ['secret.env'] });
+    }
+    const reading = { name: 'mcp__reveille__read_file', rawInput: { path: 'a' } };
+    expect(actionOf(reading, judging)).toMatchObject({ tool: 'read_file', kind: 'read', paths: ['a'] });
+    // Data that it reports is no command of its.
+    expect(ruledOut({ name: own, rawInput: { structured: { command: 'x', path: 'y' } } }, judging)).toBe(
+      'allow',
+    );
   });
 });
 
@@ -51,7 +133,7 @@ describe('Claude Code', () => {
     const made = new Guard({
       // Only what the guard reads of them.
       spec: { role: null } as unknown as StartSpec,
-      options: { permits, policy: 'boundary' } as unknown as ClaudeOptions,
+      options: { permits, policy: 'boundary', ownTools: ['a2a_send_message'] } as unknown as ClaudeOptions,
       launch: { argv: [], env: {}, cwd: '/', workdir: '/w', confined: true, dispose: async () => undefined },
       say: (event) => said.push(event),
     });

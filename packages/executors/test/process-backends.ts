@@ -15,7 +15,7 @@ import { startToolServer } from './tool-server.ts';
 
 type Surroundings = Pick<
   AcpOptions,
-  'folder' | 'identityOf' | 'launch' | 'tools' | 'approve' | 'policy' | 'graces'
+  'folder' | 'identityOf' | 'launch' | 'tools' | 'approve' | 'policy' | 'ownTools' | 'graces'
 >;
 
 interface Program {
@@ -120,6 +120,7 @@ async function open(
     tools: (spec) => ({ url: tools.url, token: tools.tokenOf(spec) }),
     approve: async () => 'approve',
     policy: 'boundary',
+    ownTools: ['a2a_check_updates', 'a2a_subtask_complete'],
     graces: { eofMs: 10_000, termMs: 1_000 },
   });
   return {

@@ -62,7 +62,12 @@ export class Rig implements AsyncDisposable {
     return async (command, { reads, env }) => {
       const wrapped = await this.#sandbox.wrap(command, {
         checkout: {
-          repository: { root: repository, gitDir: join(repository, '.git'), home: `${repository}.worktrees` },
+          repository: {
+            root: repository,
+            gitDir: join(repository, '.git'),
+            home: `${repository}.worktrees`,
+            objectStores: [],
+          },
           kind: 'clone',
           path: root,
           agentGitDir: join(root, '.git'),

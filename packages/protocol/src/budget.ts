@@ -12,13 +12,6 @@ export const Amounts = z.object({
 });
 export type Amounts = z.infer<typeof Amounts>;
 
-/** Some amounts; what is not named is nothing. */
-export const AmountsInput = Amounts.partial().transform((amounts) => defined(amounts));
-
-function defined(amounts: z.output<ReturnType<typeof Amounts.partial>>): Partial<Amounts> {
-  return Object.fromEntries(Object.entries(amounts).filter(([, value]) => value !== undefined));
-}
-
 export const BudgetLimits = Amounts.extend({
   wallMs: z.number().int().positive().max(MOST.wallMs),
 }).partial();
@@ -27,6 +20,27 @@ export type BudgetLimits = z.infer<typeof BudgetLimits>;
 /** What was used and nobody knows the price of: it is in no sum of money (EXE5). */
 export const Unpriced = z.object({ tokens: z.number(), calls: z.number().int() });
 export type Unpriced = z.infer<typeof Unpriced>;
+
+/** The part of what counts as used that nobody reported: an estimate, and shown as one (LIM1). */
+export const Estimated = z.object({ tokens: z.number(), usd: z.number() });
+export type Estimated = z.infer<typeof Estimated>;
+
+/**
+ * Estimates of the open turn, until the final report of that turn takes their place: `told` are amounts that the backend
+ * named in the middle of the turn, `guessed` are calls it said nothing about. `unknown`: tokens in `told` without a price.
+ */
+export const OpenUse = z.object({ told: Estimated, guessed: Estimated, unknown: z.number() });
+export type OpenUse = z.infer<typeof OpenUse>;
+
+/** What one run has used. `estimated` and `open` are parts of the sums. */
+export const Used = z.object({
+  tokens: z.number(),
+  usd: z.number(),
+  unpriced: Unpriced.optional(),
+  estimated: Estimated.optional(),
+  open: OpenUse.optional(),
+});
+export type Used = z.infer<typeof Used>;
 
 /**
  * A node of the budget tree: a plan or a task. What a descendant uses or reserves counts here too, so
@@ -39,6 +53,7 @@ export const Budget = z.object({
   used: Amounts,
   reserved: z.record(z.string(), Amounts.partial()),
   unpriced: Unpriced.optional(),
+  estimated: Estimated.optional(),
   /** When the first run under it began: its wall time counts from then. */
   since: z.number().optional(),
 });
@@ -52,8 +67,18 @@ export const Short = z.object({
   limit: z.number(),
   /** It happened before anybody could stop it. */
   over: z.boolean(),
+  /** How much of `total` is an estimate; absent: nothing. */
+  estimated: z.number().optional(),
 });
 export type Short = z.infer<typeof Short>;
+
+/** One limit that has to be raised before a run can go on, and what the choice "raise" sets it to. */
+export const Raise = z.object({
+  node: z.string(),
+  key: z.enum(['tokens', 'usd', 'turns', 'spawns', 'wallMs']),
+  to: z.number(),
+});
+export type Raise = z.infer<typeof Raise>;
 
 /** A budget, as a person is shown it: the node with everything above it, and what has one below. */
 export interface BudgetView {
@@ -69,5 +94,6 @@ export interface BudgetView {
     readonly usd: number;
     readonly turns: number;
     readonly unpriced: Unpriced;
+    readonly estimated: Estimated;
   }[];
 }

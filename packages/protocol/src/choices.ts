@@ -43,7 +43,11 @@ const CHOICES: Table = {
     { id: 'reject', label: 'Reject: it has failed' },
   ],
   budget: [
-    { id: 'raise', label: 'Raise it and go on', takes: 'nothing (twice as much), or tokens=N usd=N …' },
+    {
+      id: 'raise',
+      label: 'Raise it and go on',
+      takes: 'nothing (as the request says), or tokens=N usd=N turns=N spawns=N minutes=N',
+    },
     { id: 'stop', label: 'Stop here, with what there is' },
   ],
   approval: [

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { BudgetLimits, type Amounts, type BudgetView } from './budget.ts';
+import { BudgetLimits, type BudgetView } from './budget.ts';
 import type { ReveilleEvent } from './event.ts';
 import { PlanId, RequestId, SessionId, TaskId, type CallId, type MessageId, type RunId } from './ids.ts';
 import type { Message } from './message.ts';
+import { schemaProblem } from './json-schema/index.ts';
 import { LENGTHS, PlanTaskInput, type Plan, type PlanInput } from './plan.ts';
 import type { Request } from './request.ts';
 import type { Run, RunEnd } from './run.ts';
@@ -18,12 +19,18 @@ export type Caller =
 
 const text = z.string().max(LENGTHS.text);
 
+/** What is let in is small and can be checked in a bounded time (BND7.20). */
+const ResultSchema = z.record(z.string(), z.unknown()).superRefine((schema, context) => {
+  const problem = schemaProblem(schema);
+  if (problem) context.addIssue({ code: 'custom', message: problem });
+});
+
 export const SpawnInput = z.strictObject({
   agentType: z.string().max(120).optional(),
   prompt: z.string().min(1).max(LENGTHS.prompt),
   name: z.string().trim().min(1).max(LENGTHS.name).optional(),
   expectedOutput: z.string().max(LENGTHS.prompt).optional(),
-  resultSchema: z.record(z.string(), z.json()).optional(),
+  resultSchema: ResultSchema.optional(),
   model: z.string().max(120).optional(),
   targetFiles: z.array(z.string().min(1).max(4_096)).max(LENGTHS.files).default([]),
   isolation: Isolation.default('own'),
@@ -116,6 +123,10 @@ export interface TaskView {
   readonly run: Run | null;
   readonly worker: WorkerState;
   readonly end: RunEnd | null;
+  /** What its limits cannot do on its backend; absent: they hold there as they are (LIM1). */
+  readonly warning?: string;
+  /** Limits that are overrun, with what was used of each, also if it succeeded; absent: none. */
+  readonly overrun?: string;
 }
 
 export interface PlanView {
@@ -217,10 +228,6 @@ export interface Orchestrator {
   ): Promise<{ readonly message: MessageId | null; readonly request: RequestId | null }>;
   sendMessage(input: SendInput): Promise<MessageId>;
   answer(input: AnswerInput): Promise<Request>;
-  reserve(
-    id: string,
-    amounts: Partial<Amounts>,
-  ): Promise<{ readonly granted: boolean; readonly why?: string }>;
 
   // What was made in the checkouts
   /** What a task changed, as of now. */

@@ -145,7 +145,22 @@ export const Action = z.object({
   /** The folder it happens in; null: it has none. */
   where: z.string().nullable(),
   /** What else is worth seeing, bounded: what a file would become. */
-  detail: z.string().max(8_000),
+  detail: z.string().max(60_000),
+  /** Files of the worktree that the command names, as they were: the digest holds for these too. */
+  files: z
+    .array(
+      z.object({
+        path: z.string(),
+        /** In bytes. */
+        size: z.number(),
+        sha256: z.string(),
+        /** Null: it is no text. */
+        text: z.string().nullable(),
+        /** `text` is only the beginning. */
+        cut: z.boolean(),
+      }),
+    )
+    .optional(),
   /** Of all of it, to the last byte: a leave is for this and nothing else. */
   digest: z.string().min(1).max(200),
 });

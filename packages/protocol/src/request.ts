@@ -40,3 +40,7 @@ export const Request = z.object({
   at: z.number(),
 });
 export type Request = z.infer<typeof Request>;
+
+/** An agent asks for approval of something that only it describes: an answer is words for it, and allows nothing by itself. */
+export const isOwnWords = ({ kind, action }: Pick<Request, 'kind' | 'action'>): boolean =>
+  kind === 'approval' && action === undefined;

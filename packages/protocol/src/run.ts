@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Short, Unpriced } from './budget.ts';
+import { Raise, Short, Used } from './budget.ts';
 import { RunId, SessionId, TaskId } from './ids.ts';
 
 /** Error classes decide what is done about a failure (HLT5); a backend maps its own errors to these. */
@@ -148,8 +148,8 @@ export const Run = z.object({
   /** The silence being asked about: the turn after which it began, when it was asked, answers so far (HLT1). */
   inquiry: z.object({ turn: z.number().int(), at: z.number(), answers: z.number().int() }).nullable(),
   lastWords: z.string(),
-  /** Used by this run alone, as its backend reported it. */
-  used: z.object({ tokens: z.number(), usd: z.number(), unpriced: Unpriced.optional() }),
+  /** Used by this run alone: as its backend reported it, or estimated where it did not. */
+  used: Used,
   /** As of its last turn that ended; absent: nothing was counted. */
   counts: RunCounts.optional(),
   /** Memory and CPU, as of its last turn that ended, or now; absent: its agents have no process of their own. */
@@ -158,7 +158,8 @@ export const Run = z.object({
   startedAt: z.number(),
   /** What it has leave for and has not done yet, by digest: each may be done once. */
   grants: z.array(z.string()).optional(),
-  /** The budget it ran into. */
+  /** The budget it ran into, and what a person who answers "raise" sets. */
   short: Short.optional(),
+  raises: z.array(Raise).optional(),
 });
 export type Run = z.infer<typeof Run>;

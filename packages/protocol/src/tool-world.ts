@@ -136,6 +136,24 @@ export interface ToolGrants {
   readonly delegatesTo: readonly string[] | null;
 }
 
+/**
+ * Whether grants hold a tool. `*` does not hold the orchestrator's tools: a definition that is to have them names them
+ * (`orchestrator_*`).
+ */
+export function isGranted(
+  { tools, deniedTools }: Pick<ToolGrants, 'tools' | 'deniedTools'>,
+  tool: string,
+): boolean {
+  const holds = (patterns: readonly string[]): boolean =>
+    patterns.some((pattern) => matchesTool(pattern, tool));
+  return holds(tools) && !holds(deniedTools);
+}
+
+export function matchesTool(pattern: string, tool: string): boolean {
+  if (pattern === '*') return !tool.startsWith('orchestrator_');
+  return pattern.endsWith('*') ? tool.startsWith(pattern.slice(0, -1)) : pattern === tool;
+}
+
 /** Keeps outputs that were too long to be shown at once. What it forgot must be asked for anew. */
 export interface ToolOutputs {
   /** Returns the token by which only this owner gets it back. */

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { kindOfTool, type ActionKind, type ToolWorld, type WantedAction } from '@reveille/protocol';
 import type { Tool } from './tool.ts';
 
 /** What every worker needs, and what only looks at what it was shown before: nobody is asked about that. */
 const ALWAYS = new Set(['read_more', 'load_skill']);
-const DETAIL = 3_000;
+/** Characters of each side of a change. */
+const DETAIL = 24_000;
 
 /** What a call would do, for whoever decides whether it may; null: that is never in question. */
 export async function actionOf(
@@ -39,29 +41,29 @@ async function commandOf(
   return [(await workspace?.testCommand()) ?? 'the tests', ...given].join(' ');
 }
 
-/** What would become of a file, as far as the call itself says it. */
+/** What would become of a file, as far as the call itself says it. What is not shown is said first, with a hash of all. */
 function detailOf(name: string, fields: Readonly<Record<string, unknown>>): string {
   if (name === 'create_file') {
     const content = String(fields['content']);
     const how = fields['overwrite'] === true ? 'replaces what is there' : 'a new file';
-    return bounded(`${lines(content)} lines, ${content.length} characters (${how})\n${marked('+', content)}`);
+    const [shown, cut] = marked('+', content);
+    return `${lines(content)} lines, ${content.length} characters (${how}${cut})\n${shown}`.trimEnd();
   }
   if (name !== 'edit_file') return '';
   const [before, after] = [String(fields['oldText']), String(fields['newText'])];
   const where = fields['replaceAll'] === true ? ', everywhere' : '';
-  return bounded(
-    `−${lines(before)} +${lines(after)} lines${where}\n${marked('-', before)}\n${marked('+', after)}`,
-  );
+  const [[old, oldCut], [added, addedCut]] = [marked('-', before), marked('+', after)];
+  return `−${lines(before)}${oldCut} +${lines(after)}${addedCut} lines${where}\n${old}\n${added}`.trimEnd();
 }
 
 const lines = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length);
 
-/** Half of what there is room for: both sides of a change are to be seen. */
-function marked(sign: string, text: string): string {
-  const most = DETAIL / 2;
-  const shown = text.length > most ? `${text.slice(0, most)}…` : text;
-  return shown === '' ? '' : shown.replace(/\n$/, '').replaceAll(/^/gm, `${sign} `);
+/** The lines of a text with a sign before each, and words for what is left out of them. */
+function marked(sign: string, text: string): readonly [shown: string, cut: string] {
+  const all = text === '' ? '' : text.replace(/\n$/, '').replaceAll(/^/gm, `${sign} `);
+  if (all.length <= DETAIL) return [all, ''];
+  const shown = all.slice(0, DETAIL).replace(/\n[^\n]*$/, '');
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const left = text.length - shown.length + shown.split('\n').length * 2;
+  return [shown, `; about ${Math.max(left, 1)} characters more that are not shown, sha256 of all ${sha256}`];
 }
-
-const bounded = (text: string): string =>
-  text.length > DETAIL * 2 ? `${text.slice(0, DETAIL * 2)}…` : text.trimEnd();

@@ -1,4 +1,4 @@
-import { ReveilleError, nearest, type CallerWorld } from '@reveille/protocol';
+import { ReveilleError, isGranted, nearest, type CallerWorld } from '@reveille/protocol';
 import { TOOLS } from './catalogue.ts';
 import type { Tool } from './tool.ts';
 
@@ -16,15 +16,7 @@ function isFor(tool: Tool, { caller, grants, workspace, navigation }: Who): bool
   if (!tool.callers.includes(caller.kind)) return false;
   if (tool.needs !== null && workspace === null) return false;
   if (tool.needs === 'navigation' && !navigation) return false;
-  if (grants === null || tool.always.includes(caller.kind)) return true;
-  const named = (patterns: readonly string[]): boolean =>
-    patterns.some((pattern) => matches(pattern, tool.name));
-  return named(grants.tools) && !named(grants.deniedTools);
-}
-
-function matches(pattern: string, name: string): boolean {
-  if (pattern === '*') return !name.startsWith('orchestrator_');
-  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+  return grants === null || tool.always.includes(caller.kind) || isGranted(grants, tool.name);
 }
 
 /** The tool of that name, or an error that says which ones the caller has. */

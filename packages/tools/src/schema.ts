@@ -1,3 +1,4 @@
+import { BudgetLimits } from '@reveille/protocol';
 import { z } from 'zod';
 import type { Tool } from './tool.ts';
 
@@ -53,13 +54,54 @@ function schemaOf(type: z.ZodObject, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {
     io,
     target: 'draft-7',
-    override({ jsonSchema }) {
+    override({ jsonSchema, zodSchema }) {
       delete jsonSchema.propertyNames;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (io === 'input') dropBounds(jsonSchema);
+      if (budgets.has(zodSchema)) delete jsonSchema.properties;
     },
   });
   return Object.freeze(schema);
+}
+
+/** Keywords that say which inputs are refused. A model seldom meets them, and pays for them in every request (TOL4). */
+const BOUNDS = [
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'additionalProperties',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+] as const;
+
+/** The same fields without their words, where another tool of the same caller has said them. */
+export function withoutWords<T extends z.ZodRawShape>(shape: T): T {
+  const bare = Object.entries(shape).map(([name, field]) => [name, (field as z.ZodType).describe('')]);
+  // Only the descriptions are others.
+  return Object.fromEntries(bare) as T;
+}
+
+const budgets = new WeakSet<object>();
+
+/** A budget as an input takes it. Its fields are named in its words, which is shorter than their schema, and only once in a tool. */
+export function budget(words: string, naming = true) {
+  const limits = BudgetLimits.strict();
+  budgets.add(limits);
+  const names = Object.keys(BudgetLimits.shape).join(', ');
+  return limits.optional().describe(naming ? `${words} Numbers: ${names}.` : words);
+}
+
+/** `callTool` checks the bounds with words that say what to send instead (TOL3.1), so the catalogue does not repeat them. */
+function dropBounds(schema: JsonSchema): void {
+  for (const keyword of BOUNDS) delete schema[keyword];
+  const { default: usual } = schema;
+  if (usual === false || (Array.isArray(usual) && usual.length === 0)) delete schema['default'];
+  if (schema['description'] === '') delete schema['description'];
 }
 
 /** What to send, in one line: `a2a_cancel_subtask({ taskId: string, reason?: string })`. */

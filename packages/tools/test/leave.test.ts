@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallerWorld, ToolPermit, WantedAction } from '@reveille/protocol';
@@ -33,6 +34,23 @@ test('[INB2.20] leave is asked for what a call does, with the command, the file 
   expect(all[0]?.detail).toBe('2 lines, 8 characters (a new file)\n+ one\n+ two');
   expect(all[1]?.detail).toBe('−1 +2 lines\n- two\n+ three\n+ four');
   expect(all[1]?.input).toMatchObject({ oldText: 'two', newText: 'three\nfour' });
+});
+
+test('[INB2.20] of a long text all is shown that anybody reads; the rest is counted, with a hash of all', async () => {
+  await using workspace = await DirectoryWorkspace.make();
+  const { all, permit } = asked();
+  await using world = await rig();
+  const worker = await world.worker({ workspace, permit });
+  const content = `${'a line\n'.repeat(2_500)}the end\n`;
+  await worker.get('create_file', { path: 'a.txt', content });
+  expect(all[0]?.detail).toContain('+ the end');
+  const longer = `${'a line\n'.repeat(20_000)}the end\n`;
+  await worker.get('create_file', { path: 'b.txt', content: longer });
+  const sha256 = createHash('sha256').update(longer).digest('hex');
+  expect(all[1]?.detail).toMatch(
+    new RegExp(`^20001 lines, 140008 characters .*not shown, sha256 of all ${sha256}`),
+  );
+  expect(all[1]?.detail.length).toBeLessThan(30_000);
 });
 
 test('[INB2.20] what is refused is not done, and the words say why', async () => {

@@ -50,7 +50,7 @@ describe('plans', () => {
 
   test('[TOL2.16] a plan about a repository is about the caller’s own', async () => {
     await using world = await rig();
-    const chat = await world.chat({ repository: '/repo' });
+    const chat = await world.chat({ repository: '/repo', repositoryOf: '/repo' });
     const { planId } = await chat.get<Plan>('orchestrator_save_plan', { ...PLAN, integrate: false });
     expect((await world.person.getPlan(planId)).plan.repository).toBe('/repo');
     const told = await chat.call('orchestrator_save_plan', { ...PLAN, repository: '/etc' });

@@ -103,7 +103,7 @@ export function paperCheckouts(changed: ReadonlyMap<string, FileChange[]> = new 
       work: { ...work(name), commit: 'c0ffee', problem: null, files: files(name) },
       findings: NOTHING_FOUND,
     }),
-    leave: async () => undefined,
+    leave: async () => NOTHING_FOUND,
     diff: async ({ name }) => ({
       ...work(name),
       start: 'c0ffee',

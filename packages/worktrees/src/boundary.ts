@@ -15,6 +15,7 @@ import type { Verdict } from './integrator/integration.ts';
 import type { Confinement } from './sandbox/confinement.ts';
 import type { FoundRepository } from './repository.ts';
 import { openSandbox, type Sandbox } from './sandbox/sandbox.ts';
+import type { Measure } from './sandbox/totals.ts';
 import { Worktrees, type WorktreeRules } from './worktrees.ts';
 
 /** What can be set about worktrees and how agents are held in them. */
@@ -48,8 +49,16 @@ export interface BoundaryOptions {
   readonly settingsFor?: (root: string) => BoundarySettings;
   /** Called before a checkout of the repository is opened or made. */
   readonly enter?: (repository: FoundRepository, sandbox: Sandbox) => Promise<void>;
+  /** Throws if the person has not trusted what a repository brings along. Called before anything of it is used. */
+  readonly admit?: (repository: FoundRepository) => Promise<void>;
+  /** Reveille's own folders: nothing of them is mounted, and no repository lies in them. */
+  readonly own?: readonly string[];
   /** Where the sandbox keeps its sockets: a short path of our own. */
   readonly runtimeFolder?: string;
+  /** How much the processes of a run take. */
+  readonly measure?: Measure;
+  /** Where control groups are on record; absent: a later life finds none of them. */
+  readonly groupRecords?: string;
   readonly log: (message: string, data: Record<string, unknown>) => void;
 }
 
@@ -61,7 +70,8 @@ export class Boundary implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly #settingsFor: (root: string) => BoundarySettings;
 
-  private constructor(sandbox: Sandbox, { settings, settingsFor, enter, log }: BoundaryOptions) {
+  private constructor(sandbox: Sandbox, options: BoundaryOptions) {
+    const { settings, settingsFor, enter, admit, own = [], log } = options;
     this.sandbox = sandbox;
     this.#settingsFor = settingsFor ?? (() => settings);
     const rules = ({ worktrees, dirty, audit }: BoundarySettings): WorktreeRules => ({
@@ -79,6 +89,8 @@ export class Boundary implements AsyncDisposable {
     this.worktrees = new Worktrees({
       ...rules(settings),
       rulesFor: (root) => rules(this.#settingsFor(root)),
+      own,
+      admit,
       ...(enter ? { enter: (repository) => enter(repository, sandbox) } : {}),
       runSetup,
       log,
@@ -88,11 +100,14 @@ export class Boundary implements AsyncDisposable {
   static async open(options: BoundaryOptions): Promise<Boundary> {
     const { settings, log } = options;
     const warn = (warning: string): void => log(warning, {});
-    const { runtimeFolder } = options;
+    const { runtimeFolder, measure, groupRecords, own = [] } = options;
     const sandbox = await openSandbox({
       setting: settings.sandbox,
       warn,
+      own,
       ...(runtimeFolder ? { runtimeFolder } : {}),
+      ...(measure ? { measure } : {}),
+      ...(groupRecords ? { groupRecords } : {}),
     });
     return new Boundary(sandbox, options);
   }

@@ -6,6 +6,8 @@ export interface Repository {
   readonly gitDir: string;
   /** Where worktrees are made: `<root>.worktrees` unless a setting says otherwise. */
   readonly home: string;
+  /** Its own object folder and those it borrows from, checked. Agents can read all of them. */
+  readonly objectStores: readonly string[];
 }
 
 /**

@@ -1,12 +1,12 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReveilleError, type Task } from '@reveille/protocol';
-import { orNull, readJson, writeWhole } from './creation/files.ts';
+import { makeFolder, orNull, readJson, writeWhole } from './creation/files.ts';
+import { checkHome } from './creation/home.ts';
 import { layoutOf } from './creation/layout.ts';
 import { sweep } from './creation/orphans.ts';
 import { findCheckout, listCheckouts, type KnownCheckout } from './creation/record.ts';
-import type { WorktreeSettings } from './creation/settings.ts';
-import { findRepository, type FoundRepository } from './repository.ts';
+import { findRepository, lookAgain, type FoundRepository, type RepositorySearch } from './repository.ts';
 import { settleWork } from './work/settle-work.ts';
 
 /** What is remembered of a checkout that a task had, also when it is gone. */
@@ -15,17 +15,28 @@ interface Trace {
   readonly branch: string;
 }
 
+export interface PlacesOptions {
+  /** The setting: where worktrees live; null: beside each repository. */
+  readonly home: string | null;
+  /** Reveille's own folders. */
+  readonly own: readonly string[];
+  /** Throws if the person has not trusted what the repository brings along. Called before anything of it is used. */
+  readonly admit?: ((repository: FoundRepository) => Promise<void>) | undefined;
+}
+
 /**
  * Which task works where. Everything is on disk, in our folder beside the worktrees; what is kept in memory only saves
  * looking for it again.
  */
 export class Places {
-  readonly #settings: Pick<WorktreeSettings, 'home'>;
+  readonly #options: PlacesOptions;
   readonly #repositories = new Map<string, Promise<FoundRepository>>();
   readonly #checkouts = new Map<string, KnownCheckout>();
+  /** The homes of worktrees of all repositories that were used. */
+  readonly #homes = new Set<string>();
 
-  constructor(settings: Pick<WorktreeSettings, 'home'>) {
-    this.#settings = settings;
+  constructor(options: PlacesOptions) {
+    this.#options = options;
   }
 
   repository({ id, repository }: Task): Promise<FoundRepository> {
@@ -43,10 +54,30 @@ export class Places {
 
   /** The first time in this life: what an earlier one left half done is ended before anything else is begun. */
   async #enter(path: string): Promise<FoundRepository> {
-    const repository = await findRepository(path, this.#settings);
+    const repository = await findRepository(path, this.#search());
+    await checkHome(repository);
+    await this.#options.admit?.(repository);
+    this.#homes.add(repository.home);
     await sweep(repository);
     await settleWork(repository, await listCheckouts(repository));
     return repository;
+  }
+
+  /** The same, with what it says about itself now: before anything is made of it, or it is changed. */
+  async lookAgain(task: Task): Promise<FoundRepository> {
+    const known = await this.repository(task);
+    const repository = await lookAgain(known, this.#search());
+    await checkHome(repository);
+    await this.#options.admit?.(repository);
+    if (task.repository !== null) this.#repositories.set(task.repository, Promise.resolve(repository));
+    // A checkout names its repository, with the objects that are mounted for it.
+    if (repository.objectStores.join('\n') !== known.objectStores.join('\n')) this.#checkouts.clear();
+    return repository;
+  }
+
+  #search(): RepositorySearch {
+    const { home, own } = this.#options;
+    return { home, own, homes: [...this.#homes, ...(home === null ? [] : [home])] };
   }
 
   /** The checkout of a task, made in this life or an earlier one. */
@@ -74,7 +105,7 @@ export class Places {
   /** A task gets a checkout: it is found by its name also when it is gone. */
   async leaveTrace(task: Task, { name, branch }: Trace): Promise<void> {
     const folder = await this.#tracesOf(task);
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     await writeWhole(join(folder, `${name}.json`), JSON.stringify({ name, branch }));
   }
 

@@ -1,11 +1,21 @@
 import { existsSync } from 'node:fs';
-import { readFile, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
 import type { Repository } from './checkout.ts';
+import type { WorktreeSettings } from './creation/settings.ts';
 import { git } from './git/git.ts';
 import { checkGitVersion } from './git/version.ts';
-import type { WorktreeSettings } from './creation/settings.ts';
+import {
+  bare,
+  discover,
+  refused,
+  type RepositoryPlace,
+  type ReservedFolders,
+} from './repository/discover.ts';
+import { refuseLinks } from './repository/links.ts';
+import { objectStoresOf } from './repository/objects.ts';
+import { isWithin, realPathOf } from './repository/paths.ts';
 
 /** What about a repository decides how its worktrees are made. */
 export interface RepositoryTraits {
@@ -13,8 +23,8 @@ export interface RepositoryTraits {
   readonly shallow: boolean;
   /** Of a partial clone, the remote that objects are fetched from when they are needed. A clone that shares them cannot. */
   readonly promisor: string | null;
-  /** Its object directory, and all it borrows objects from. */
-  readonly objectDirs: readonly string[];
+  /** The settings of its own config that would make git run a program, as `key=value`. They need trust (BND5). */
+  readonly commands: readonly string[];
   /** The settings of its config that decide how files look when they are checked out. */
   readonly checkoutConfig: readonly (readonly [key: string, value: string])[];
   /** Refs are kept in a way that only git itself can write. */
@@ -31,78 +41,60 @@ export interface FoundRepository extends Repository {
   readonly traits: RepositoryTraits;
 }
 
+export type RepositorySearch = Pick<WorktreeSettings, 'home'> & ReservedFolders;
+
 /** The repository that a path lies in, or an error that says why tasks cannot work on it. */
-export async function findRepository(
-  path: string,
-  settings: Pick<WorktreeSettings, 'home'>,
-): Promise<FoundRepository> {
-  const found = await discover(path);
-  await checkGitVersion(found.headDir);
-  const config = await configOf(found.gitDir);
-  if (found.headDir === found.gitDir && config.get('core.bare') === 'true') throw bare(found.root);
+export async function findRepository(path: string, search: RepositorySearch): Promise<FoundRepository> {
+  await checkGitVersion(tmpdir());
+  const { config, ...found } = await inspect(path, search);
   await refuseEmpty(found);
-  const home = homeOf(found.root, settings.home);
-  return { ...found, home, traits: await traitsOf(found.gitDir, config) };
+  const home = homeOf(found, search);
+  return { ...found, home, traits: await traitsOf(found, config) };
 }
 
-interface Place {
-  readonly root: string;
-  readonly gitDir: string;
-  readonly headDir: string;
+/** Looks again at what a repository says about itself: it may be another one by now, at the same place. */
+export async function lookAgain(
+  repository: FoundRepository,
+  search: RepositorySearch,
+): Promise<FoundRepository> {
+  const { config, ...found } = await inspect(repository.root, search);
+  if (found.gitDir !== repository.gitDir || found.headDir !== repository.headDir)
+    throw refused(
+      `${repository.root} has another git directory than before. Restart the daemon to work on it.`,
+      repository.root,
+    );
+  const commands = commandsIn(config);
+  return { ...repository, objectStores: found.objectStores, traits: { ...repository.traits, commands } };
 }
 
-/**
- * Looks upwards as git does, but runs nothing: the folder may be anybody's, and git would read a config on its way.
- */
-async function discover(path: string): Promise<Place> {
-  const from = await realpath(path).catch((error: unknown) => {
-    throw refused(`${path} does not exist or cannot be read.`, path, error);
-  });
-  for (let folder = from; ; folder = dirname(folder)) {
-    if (existsSync(join(dirname(folder), '.reveille', basename(folder), 'checkout.json')))
-      throw refused(
-        `${path} lies in a worktree that Reveille made. Name the repository it was made from instead.`,
-        path,
-      );
-    const headDir = await gitDirAt(folder);
-    if (headDir) return { root: folder, headDir, gitDir: await commonDirOf(headDir) };
-    if (await isGitDir(folder)) throw basename(folder) === '.git' ? inside(path) : bare(folder);
-    if (folder === dirname(folder))
-      throw refused(`${path} is not in a git repository. Run git init there first.`, path);
-  }
+interface Inspected extends RepositoryPlace {
+  readonly objectStores: readonly string[];
+  readonly config: readonly ConfigEntry[];
 }
 
-async function gitDirAt(folder: string): Promise<string | null> {
-  const at = join(folder, '.git');
-  const found = await stat(at).catch(() => null);
-  if (!found) return null;
-  if (found.isDirectory()) return (await isGitDir(at)) ? await realpath(at) : null;
-  const target = gitDirIn(await readFile(at, 'utf8'));
-  if (target === '') throw refused(`${at} is no git directory and names none.`, folder);
-  return await realpath(resolve(folder, target)).catch((error: unknown) => {
-    throw refused(`${at} names the git directory ${target}, which is not there.`, folder, error);
-  });
+/** Everything that is checked before git is run on a repository, or anything of it is used. */
+async function inspect(path: string, search: RepositorySearch): Promise<Inspected> {
+  const found = await discover(path, search);
+  for (const dir of new Set([found.gitDir, found.headDir])) await refuseLinks(dir, found.gitDir);
+  const objectStores = await objectStoresOf(found.gitDir, search);
+  const config = await configOf(found.headDir);
+  refuseOtherCheckout(found, valuesOf(config));
+  return { ...found, objectStores, config };
 }
 
-/** What the file `.git` of a worktree names; nothing if it names none. */
-function gitDirIn(text: string): string {
-  const start = 'gitdir: '.length;
-  let end = text.length;
-  while (end > start && '\r\n'.includes(text[end - 1] ?? ' ')) end -= 1;
-  return text.startsWith('gitdir: ') ? text.slice(start, end) : '';
+/** The person's own git would work in the folder that `core.worktree` names. */
+function refuseOtherCheckout({ root, gitDir, headDir }: RepositoryPlace, config: ConfigValues): void {
+  if (headDir !== gitDir) return;
+  if (config.get('core.bare') === 'true') throw bare(root);
+  const worktree = config.get('core.worktree');
+  if (worktree !== undefined && realPathOf(resolve(gitDir, worktree)) !== root)
+    throw refused(
+      `The config of ${gitDir} says that its files are in ${worktree} (core.worktree), not in ${root}. Name that folder, or remove the setting.`,
+      root,
+    );
 }
 
-const isGitDir = async (folder: string): Promise<boolean> =>
-  (await stat(join(folder, 'HEAD')).catch(() => null)) !== null &&
-  ((await stat(join(folder, 'commondir')).catch(() => null)) !== null ||
-    ((await stat(join(folder, 'objects')).catch(() => null))?.isDirectory() ?? false));
-
-async function commonDirOf(gitDir: string): Promise<string> {
-  const common = await readFile(join(gitDir, 'commondir'), 'utf8').catch(() => null);
-  return common === null ? gitDir : await realpath(resolve(gitDir, common.trim()));
-}
-
-async function refuseEmpty({ root, headDir }: Place): Promise<void> {
+async function refuseEmpty({ root, headDir }: RepositoryPlace): Promise<void> {
   const head = await git({
     gitDir: headDir,
     args: ['rev-parse', '-q', '--verify', 'HEAD^{commit}'],
@@ -114,37 +106,84 @@ async function refuseEmpty({ root, headDir }: Place): Promise<void> {
     args: ['for-each-ref', '--count=1', 'refs/heads', 'refs/remotes'],
   });
   if (any.stdout === '')
-    throw refused(
+    throw new ReveilleError(
+      'not_a_repository',
       `The repository ${root} has no commits. Commit something first: a worktree starts from a commit.`,
-      root,
+      { data: { path: root, reason: 'empty' } },
     );
 }
 
-function homeOf(root: string, setting: string | null): string {
-  const home = setting ?? `${root}.worktrees`;
-  if (!isAbsolute(home))
-    throw new ReveilleError('invalid_input', `The home of worktrees must be an absolute path, not ${home}.`);
-  const way = relative(root, home);
+function homeOf({ root }: RepositoryPlace, { home: setting, own = [] }: RepositorySearch): string {
+  const named = setting ?? `${root}.worktrees`;
+  if (!isAbsolute(named))
+    throw new ReveilleError('invalid_input', `The home of worktrees must be an absolute path, not ${named}.`);
+  // The folders above it may be links, as `/tmp` is on a Mac. The home itself is checked when it is opened.
+  const home = join(realPathOf(dirname(named)), basename(named));
+  const real = realPathOf(home);
   // Programs look upwards for their settings and packages: in there they would find the person's.
-  if (way === '' || (way !== '..' && !way.startsWith('../')))
+  if (isWithin(home, root) || isWithin(real, root))
     throw new ReveilleError(
       'invalid_input',
       `The home of worktrees (${home}) must lie outside the repository ${root}.`,
     );
-  return resolve(home);
+  const ours = own.map(realPathOf).find((folder) => isWithin(real, folder));
+  if (ours !== undefined)
+    throw new ReveilleError(
+      'invalid_input',
+      `The home of worktrees (${home}) must lie outside Reveille's own folder ${ours}. Set worktrees.home to another one.`,
+    );
+  return home;
 }
 
-/** The config the person's git goes by there, the last value of each key. What we set ourselves for the call is left out. */
-async function configOf(gitDir: string): Promise<ReadonlyMap<string, string>> {
+interface ConfigEntry {
+  readonly scope: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+type ConfigValues = ReadonlyMap<string, string>;
+
+/** The config the person's git goes by there. What we set ourselves for the call is left out. */
+async function configOf(gitDir: string): Promise<ConfigEntry[]> {
   const args = ['config', '--includes', '--list', '--show-scope', '-z'];
   const { stdout } = await git({ gitDir, args, asPerson: true });
   const pieces = stdout.split('\0');
-  const config = new Map<string, string>();
+  const entries: ConfigEntry[] = [];
   for (let i = 0; i + 1 < pieces.length; i += 2) {
     const [key = '', ...value] = (pieces[i + 1] ?? '').split('\n');
-    if (pieces[i] !== 'command') config.set(key, value.join('\n'));
+    const scope = pieces[i] ?? '';
+    if (scope !== 'command') entries.push({ scope, key, value: value.join('\n') });
   }
-  return config;
+  return entries;
+}
+
+/** The last value of each key. */
+const valuesOf = (config: readonly ConfigEntry[]): ConfigValues =>
+  new Map(config.map(({ key, value }) => [key, value]));
+
+/** Settings by which git, as Reveille calls it in the person's checkout, runs a program. */
+const RUNS = /^(?:filter\..*\.(?:clean|smudge|process)|core\.alternaterefscommand)$/s;
+/** Also those of a fetch, which only a partial clone needs. */
+const FETCH_RUNS =
+  /^(?:core\.(?:sshcommand|gitproxy|askpass)|credential\.(?:.*\.)?helper|remote\..*\.(?:uploadpack|vcs)|protocol\..*allow)$/s;
+
+function commandsIn(config: readonly ConfigEntry[]): string[] {
+  const fetches = promisorIn(valuesOf(config)) !== null;
+  const runs = (key: string): boolean => RUNS.test(key) || (fetches && FETCH_RUNS.test(key));
+  return config
+    .filter(({ scope, key, value }) => OF_REPOSITORY.has(scope) && runs(key) && value !== '')
+    .map(({ key, value }) => `${key}=${value}`);
+}
+
+/** The scopes of what the repository's own files say, also by way of an include. */
+const OF_REPOSITORY = new Set(['local', 'worktree']);
+
+function promisorIn(config: ConfigValues): string | null {
+  const promisors = [...config].flatMap(([key, value]) => {
+    const remote = /^remote\.(.*)\.promisor$/s.exec(key)?.[1];
+    return remote === undefined || value !== 'true' ? [] : [remote];
+  });
+  return config.get('extensions.partialclone') ?? promisors[0] ?? null;
 }
 
 const CHECKOUT_KEYS: readonly string[] = [
@@ -156,20 +195,17 @@ const CHECKOUT_KEYS: readonly string[] = [
   'core.precomposeunicode',
 ];
 
-async function traitsOf(gitDir: string, config: ReadonlyMap<string, string>): Promise<RepositoryTraits> {
+async function traitsOf(place: RepositoryPlace, entries: readonly ConfigEntry[]): Promise<RepositoryTraits> {
+  const config = valuesOf(entries);
   const [name, email] = [config.get('user.name'), config.get('user.email')];
-  const promisors = [...config].flatMap(([key, value]) => {
-    const remote = /^remote\.(.*)\.promisor$/s.exec(key)?.[1];
-    return remote === undefined || value !== 'true' ? [] : [remote];
-  });
   return {
     objectFormat: config.get('extensions.objectformat') ?? 'sha1',
-    shallow: existsSync(join(gitDir, 'shallow')),
-    promisor: config.get('extensions.partialclone') ?? promisors[0] ?? null,
+    shallow: existsSync(join(place.gitDir, 'shallow')),
+    promisor: promisorIn(config),
     reftable: config.get('extensions.refstorage') === 'reftable',
-    excludesFile: await excludesFileOf(gitDir),
+    excludesFile: await excludesFileOf(place),
+    commands: commandsIn(entries),
     person: name && email ? { name, email } : null,
-    objectDirs: await objectDirsOf(join(gitDir, 'objects')),
     checkoutConfig: CHECKOUT_KEYS.flatMap((key) => {
       const value = config.get(key);
       return value === undefined ? [] : [[key, value] as const];
@@ -177,34 +213,16 @@ async function traitsOf(gitDir: string, config: ReadonlyMap<string, string>): Pr
   };
 }
 
-async function excludesFileOf(gitDir: string): Promise<string> {
-  const args = ['config', '--type=path', '--get', 'core.excludesFile'];
+/**
+ * Its content goes into every worktree, so one that the repository's own config names must lie in the repository:
+ * it could name any file of the person.
+ */
+async function excludesFileOf({ root, gitDir }: RepositoryPlace): Promise<string> {
+  const args = ['config', '--includes', '--type=path', '--show-scope', '--get', 'core.excludesFile'];
   const { stdout } = await git({ gitDir, args, asPerson: true, accept: [1] });
-  if (stdout !== '') return resolve(gitDir, stdout.replace(/\n$/, ''));
+  const [scope = '', ...named] = stdout.replace(/\n$/, '').split('\t');
+  const file = realPathOf(resolve(gitDir, named.join('\t')));
+  if (named.length > 0 && (!OF_REPOSITORY.has(scope) || isWithin(file, root))) return file;
   const settings = process.env['XDG_CONFIG_HOME'] || join(process.env['HOME'] ?? '/', '.config');
-  return join(settings, 'git', 'ignore');
+  return realPathOf(join(settings, 'git', 'ignore'));
 }
-
-/** The directory and what its `alternates` name, and theirs. */
-async function objectDirsOf(first: string): Promise<string[]> {
-  const found = new Set<string>();
-  const open = [first];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const folder = await realpath(next).catch(() => null);
-    if (folder === null || found.has(folder)) continue;
-    found.add(folder);
-    const lines = await readFile(join(folder, 'info', 'alternates'), 'utf8').catch(() => '');
-    for (const line of lines.split('\n'))
-      if (line !== '' && !line.startsWith('#')) open.push(resolve(folder, line));
-  }
-  return [...found];
-}
-
-const refused = (message: string, path: string, cause?: unknown): ReveilleError =>
-  new ReveilleError('not_a_repository', message, { data: { path }, cause });
-
-const bare = (path: string): ReveilleError =>
-  refused(`${path} is a bare repository. Clone it, or add a worktree to it, and name that.`, path);
-
-const inside = (path: string): ReveilleError =>
-  refused(`${path} lies in a git directory. Name the checkout it belongs to.`, path);

@@ -46,6 +46,10 @@ export interface WorktreeRules {
 export interface WorktreesOptions extends WorktreeRules {
   /** What holds for the repository at this root, if it differs; where worktrees are and what branches are called does not. */
   readonly rulesFor?: (root: string) => WorktreeRules;
+  /** Reveille's own folders: no repository may be in them, or contain them. */
+  readonly own?: readonly string[];
+  /** Throws if the person has not trusted what a repository brings along. Called before anything of it is used. */
+  readonly admit?: ((repository: FoundRepository) => Promise<void>) | undefined;
   /** Called before a checkout is opened or made: what holds for its repository may have changed, or forbid it. */
   readonly enter?: (repository: FoundRepository) => Promise<void>;
   /** Runs what the settings say to run in a new worktree. */
@@ -65,7 +69,8 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   constructor(options: WorktreesOptions) {
     this.#options = options;
     const { settings, runSetup, log } = options;
-    this.#places = new Places(settings);
+    const { own = [], admit } = options;
+    this.#places = new Places({ home: settings.home, own, admit });
     const audits = (root: string): boolean => this.#rules(root).audits;
     this.#watch = new Watch({ audits, branchPrefix: settings.branchPrefix });
     this.#pools = new Pools({ ...(runSetup ? { runSetup } : {}), ...(log ? { log } : {}) });
@@ -77,9 +82,9 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
   async open(spec: OpenSpec): Promise<Workspace> {
     const { task, run, origin } = spec;
-    const repository = await this.#places.repository(task);
+    const repository = await this.#places.lookAgain(task);
     await this.#options.enter?.(repository);
-    await this.#watch.begin(repository);
+    await this.#watch.begin(repository, run);
     if (origin.kind === 'shared') {
       const { path, branch, environment } = await this.#places.need(this.#lending.ownerOf(origin.with));
       const reads = task.reviews !== undefined;
@@ -115,7 +120,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
   async #create(
     repository: FoundRepository,
-    { task, plan, signal }: OpenSpec,
+    { task, plan, readOnly, signal }: OpenSpec,
     origin: Exclude<OpenSpec['origin'], { kind: 'shared' }>,
   ): Promise<Workspace & Checkout> {
     const { runSetup } = this.#options;
@@ -128,6 +133,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
       start,
       author: authorOf(task),
       settings,
+      readOnly,
       signal,
       ...(runSetup ? { runSetup } : {}),
     });
@@ -147,7 +153,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
   async look(task: Task, run: RunId): Promise<Findings> {
     const checkout = await this.#places.find(task);
-    if (!checkout) return NOTHING_FOUND;
+    if (!checkout) return await this.#lookBeside(task, run);
     const { tip } = await importBranch(checkout);
     return await this.#watch.look(await this.#places.repository(task), {
       task,
@@ -157,9 +163,15 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     });
   }
 
+  /** Of a run without a checkout of its own: it may work in another's. */
+  async #lookBeside(task: Task, run: RunId): Promise<Findings> {
+    const escapes = await this.#watch.escapesOf(await this.#places.repository(task), run);
+    return { ...NOTHING_FOUND, escapes };
+  }
+
   async collect(task: Task, run: RunId): Promise<Left> {
     const checkout = await this.#places.find(task);
-    if (!checkout) return { work: null, findings: NOTHING_FOUND };
+    if (!checkout) return { work: null, findings: await this.#lookBeside(task, run) };
     const collected = await commitLeftovers(checkout, leftoversOf(task));
     const { tip, problem, leftOut } = collected;
     const missing = leftOut.length > 0 ? `Not everything could be taken: ${leftOut.join(' ')}` : null;
@@ -168,13 +180,19 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     return { work, findings: await this.#watch.look(await this.#places.repository(task), seen) };
   }
 
-  async leave(task: Task, run: RunId): Promise<void> {
+  async leave(task: Task, run: RunId): Promise<Findings> {
     this.#lending.giveBack(task.id);
     const checkout = await this.#places.find(task);
-    if (!checkout) return;
-    // What it wrote between its end and its death is on the branch too.
-    await commitLeftovers(checkout, leftoversOf(task));
-    await this.#watch.end(await this.#places.repository(task), { task, branch: checkout.branch, run });
+    const gone = { task, branch: checkout?.branch ?? null, run };
+    const end = async (): Promise<readonly string[]> =>
+      this.#watch.end(await this.#places.repository(task), gone);
+    if (!checkout) return { ...NOTHING_FOUND, escapes: await end() };
+    // What it wrote between its end and its death is on the branch too. What cannot be taken does not keep the run open.
+    await commitLeftovers(checkout, leftoversOf(task)).catch(async (error: unknown) => {
+      await end();
+      throw error;
+    });
+    return { ...NOTHING_FOUND, escapes: await end() };
   }
 
   /** Whether its agent may write now: not while it has lent its checkout to a child (WKT2). */
@@ -250,7 +268,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   }
 
   async bringHome(task: Task): Promise<Pulled> {
-    const repository = await this.#places.repository(task);
+    const repository = await this.#places.lookAgain(task);
     const known = await this.#places.find(task);
     const branch = known?.branch ?? (await this.#places.traces(task)).at(-1)?.branch;
     if (branch === undefined) throw new ReveilleError('wrong_state', `Task ${task.id} has made nothing yet.`);
@@ -268,7 +286,13 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   async orphans(tasks: readonly Task[]): Promise<readonly Orphan[]> {
     const found = await Promise.all(
       byRepository(tasks).map(async (some) => {
-        const repository = await this.#places.repository(some[0]);
+        const repository = await this.#places.repository(some[0]).catch((error: unknown) => {
+          this.#options.log?.('the worktrees of a repository could not be looked at', {
+            repository: some[0].repository,
+            error: String(error),
+          });
+        });
+        if (!repository) return [];
         const ids = new Set<string>(some.map(({ id }) => id));
         const known = (await listCheckouts(repository)).filter(({ task }) => ids.has(task));
         return await findOrphans(

@@ -6,8 +6,8 @@ import { Kin, isAlive, lineage, starter } from './lineage.ts';
 
 /**
  * Which chat a connection serves, for the hooks of the same chat: they are programs of their own and must find its
- * session. Two things tell: the process that started both, and the id that the chat gives itself. The first is right even
- * when a chat begins anew in the same window; the second where something stands between that this does not know.
+ * session. Two things tell: the id that the chat gives its conversation, and the process that started both. The first
+ * decides where both sides know it, because one process can hold several chats, and a chat can start another.
  */
 const Mark = z.object({
   session: SessionId,
@@ -42,13 +42,30 @@ export type Served = Pick<Mark, 'session' | 'server'>;
 export function sessionsHere(home: string, conversation: string | null): Served[] {
   const marks = marksIn(folderIn(home));
   if (marks.length === 0) return [];
-  const kin = new Set(lineage().map(keyOf));
-  const here = marks.filter(
-    (mark) =>
-      (mark.chat !== null && kin.has(keyOf(mark.chat))) ||
-      (mark.conversation !== null && mark.conversation === conversation),
-  );
-  return here.filter(({ server }) => isAlive(server));
+  // A chat may run its hooks in its own process.
+  const [self] = lineage();
+  const isChat = self !== undefined && marks.some(({ chat }) => chat !== null && keyOf(chat) === keyOf(self));
+  const origin = { conversation, starter: isChat ? self : starter() };
+  return marksOf(marks, origin).filter(({ server }) => isAlive(server));
+}
+
+interface HookOrigin {
+  /** The conversation that the chat told the hook. */
+  readonly conversation: string | null;
+  /** The process that started the hook. Only this one counts: what is above it may be another chat. */
+  readonly starter: Kin | null;
+}
+
+/** The marks of the chat that a hook belongs to. */
+export function marksOf<M extends Pick<Mark, 'chat' | 'conversation'>>(
+  marks: readonly M[],
+  { conversation, starter: own }: HookOrigin,
+): M[] {
+  const isOwn = ({ chat }: M): boolean => chat !== null && own !== null && keyOf(chat) === keyOf(own);
+  const same = marks.filter((mark) => conversation !== null && mark.conversation === conversation);
+  // A program that a chat starts may have inherited the id: then the process tells which of them is meant.
+  if (same.length > 0) return same.some(isOwn) ? same.filter(isOwn) : same;
+  return marks.filter((mark) => isOwn(mark) && (conversation === null || mark.conversation === null));
 }
 
 const folderIn = (home: string): string => join(home, 'clients');

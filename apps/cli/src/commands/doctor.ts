@@ -44,7 +44,8 @@ const EXAMINED: readonly Examine[] = [
 /** Git, the file system, and what the sandbox holds back here: the attacks are run, in a repository made for it. */
 async function boundary(_io: Io, repository: Repository | null): Promise<readonly Finding[]> {
   const { examine } = await import('@reveille/worktrees');
-  return await examine(repository ? { repositoryPath: repository.top } : {});
+  const { usedByTree } = await import('@reveille/daemon');
+  return await examine({ measure: usedByTree, ...(repository ? { repositoryPath: repository.top } : {}) });
 }
 
 export const doctor = command({

@@ -1,10 +1,11 @@
-import { formatAgentType, type Client, type TaskView } from '@reveille/protocol';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatAgentType, type Client, type Plan, type TaskView } from '@reveille/protocol';
 import type { Call } from '../command/spec.ts';
 import { paintOf } from '../reach.ts';
 import { say } from '../say.ts';
 import { configHere } from '../trusted.ts';
 import { follow as followTarget, type Followed } from '../view/follow.ts';
-import { usedBy } from '../view/picture.ts';
+import { budgetNotes, usedBy } from '../view/picture.ts';
 import type { Target } from '../view/watch.ts';
 import { cost, plural } from '../view/words.ts';
 
@@ -48,14 +49,31 @@ export async function outcome(call: Call, { watch, detached }: Followed, client:
     return detached;
   }
   const state = plan?.state ?? root?.task.state;
-  if (!options.json) for (const line of plan ? planEnd(call, watch) : taskEnd(root)) say(io.out, line);
+  if (!options.json) {
+    const views = await counted(client, [...watch.tasks.values()]);
+    for (const line of plan ? planEnd(call, plan, views) : taskEnd(views[0])) say(io.out, line);
+  }
   return state === 'completed' ? 0 : 1;
 }
 
-function planEnd(call: Call, { plan, tasks }: Followed['watch']): string[] {
-  if (!plan) return [];
+const LAST_WORD_MS = 5_000;
+const LOOK_MS = 100;
+
+/** The tasks, where a budget counts when their agents are gone: some say what they used only then. */
+async function counted(client: Client, views: readonly TaskView[]): Promise<TaskView[]> {
+  const deadline = performance.now() + LAST_WORD_MS;
+  const last = async (view: TaskView): Promise<TaskView> => {
+    const now = view.task.budget === null ? view : await client.getTask(view.task.id);
+    const isStopping = now.task.budget !== null && now.run !== null && now.run.identity !== null;
+    if (!isStopping || performance.now() > deadline) return now;
+    await sleep(LOOK_MS);
+    return last(view);
+  };
+  return Promise.all(views.map(last));
+}
+
+function planEnd(call: Call, plan: Plan, views: readonly TaskView[]): string[] {
   const paint = paintOf(call);
-  const views = [...tasks.values()];
   const used = cost(usedBy(views));
   const failed = views.filter(({ task }) => task.state === 'failed');
   const integration = views.find(({ task }) => task.id === plan.integration)?.end;
@@ -63,6 +81,7 @@ function planEnd(call: Call, { plan, tasks }: Followed['watch']): string[] {
     '',
     paint(plan.state === 'completed' ? 'green' : 'red', `${plan.name} is ${plan.state}: ${plan.why}.`),
     ...(used === '' ? [] : [`Used: ${used}.`]),
+    ...budgetNotes(views),
     ...failed
       .slice(0, 10)
       .map(
@@ -90,5 +109,5 @@ function taskEnd(view: TaskView | undefined): string[] {
           `  reveille integrate ${task.id}`,
         ]
       : [];
-  return ['', head, words.trim(), ...work];
+  return ['', head, words.trim(), ...budgetNotes([view]), ...work];
 }

@@ -29,7 +29,8 @@ const inbox = command({
     const wanted =
       name === undefined ? await client.inbox() : [await findRequest(client, name, await viewpointOf(call))];
     const requests = await Promise.all(wanted.map((request) => withName(client, request)));
-    const list = { columns: call.io.out.columns ?? 120, now: Date.now(), paint: paintOf(call) };
+    const columns = call.io.out.columns ?? 120;
+    const list = { columns, now: Date.now(), paint: paintOf(call), whole: name !== undefined };
     print(call, { requests }, () =>
       requests.length > 0 ? requestLines(requests, list) : ['Nothing waits for you.'],
     );

@@ -10,7 +10,7 @@ import { PROGRAM, ROOT } from '../program.ts';
 import { print } from '../reach.ts';
 import { repositoryOf, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
-import { trustIn, type Trusted, type TrustItem } from '../trusted.ts';
+import { broughtHere, trustIn, type Brought, type Trusted, type TrustItem } from '../trusted.ts';
 import { UsageError } from '../usage.ts';
 import { pad } from '../view/columns.ts';
 
@@ -20,8 +20,8 @@ export const init = command({
   summary: 'sets a repository up: settings, an example plan, a place for agents',
   usage: '',
   about: `Writes .reveille/ into the repository you are in; what is there is never overwritten. Then it lists what the
-repository brings along that would be run or loaded (its settings, its agents) and asks whether you trust it as it
-is now; what changes later has to be trusted again. Run it as often as you like.`,
+repository brings along that would be run, loaded, copied or shown to agents (its settings, its agents, the files that
+.worktreeinclude names, objects it borrows, commands in .git/config) and asks whether you trust it as it is now; what changes later has to be trusted again. Run it as often as you like.`,
   options: {
     mcp: {
       type: 'string',
@@ -31,19 +31,21 @@ is now; what changes later has to be trusted again. Run it as often as you like.
     claude: { type: 'boolean', means: 'also say how to add the plugin for Claude Code' },
     yes: { type: 'boolean', short: 'y', means: 'trust what was found without being asked' },
   },
-  json: '{ repository, files: [{ path, what: "written" | "kept" | "changed" | "left", note }], trust: [{ kind, name, path, trusted }], plugin: the lines to type | null }',
+  json: '{ repository, files: [{ path, what: "written" | "kept" | "changed" | "left", note }], trust: [{ kind, name, path, means, trusted }], plugin: the lines to type | null }',
   async run(call) {
     const clients = clientsOf(call.options.mcp);
     const repository = await repositoryOf(call);
     const { writeOwnFiles } = await import('../init/files.ts');
     const { writeEntry } = await import('../init/mcp-entries.ts');
     const launch = launchOf(call);
+    // First of all: nothing is written into a repository that is refused.
+    const brought = await broughtHere(call.io, repository);
     const files = [
       ...writeOwnFiles(repository.top),
       ...clients.map((client) => writeEntry(repository.top, client, withClient(launch, client))),
     ];
     if (!call.options.json) for (const line of fileLines(repository, files)) say(call.io.out, line);
-    const trust = await askTrust(call, repository);
+    const trust = await askTrust(call, repository, brought);
     const plugin = call.options.claude ? pluginLines() : null;
     print(call, { repository: repository.top, files, trust, plugin }, () => [
       ...nextLines(trust),
@@ -109,46 +111,65 @@ const fileLines = ({ top }: Repository, files: readonly Written[]): string[] => 
   ),
 ];
 
-type Found = TrustItem & { readonly path: string; readonly trusted: boolean };
-type Agreed = Pick<Found, 'kind' | 'name' | 'path' | 'trusted'>;
+interface TrustQuestion {
+  readonly item: TrustItem;
+  readonly path: string;
+  /** What it would do, a line each; none where the file says it. */
+  readonly means: readonly string[];
+  readonly trusted: boolean;
+}
+type TrustAnswer = Pick<TrustItem, 'kind' | 'name'> & Omit<TrustQuestion, 'item'>;
 
 /** Lists what the repository brings along, and records what the person agrees to. */
-async function askTrust(call: Call, repository: Repository): Promise<readonly Agreed[]> {
+async function askTrust(
+  call: Call,
+  repository: Repository,
+  brought: Brought,
+): Promise<readonly TrustAnswer[]> {
   const trust = await trustIn(call.io, repository);
-  const found = await findItems(call, repository, trust);
+  const found = await findItems(call, repository, trust, brought);
   const open = found.filter(({ trusted }) => !trusted);
   if (!call.options.json && open.length > 0) {
     say(call.io.out, 'It brings along, and you have not trusted yet:');
-    for (const { kind, name, path } of open) say(call.io.out, `  ${pad(kind, 7)}  ${pad(name, 24)}  ${path}`);
+    for (const { item, path, means } of open) {
+      say(call.io.out, `  ${pad(item.kind, 7)}  ${pad(item.name, 24)}  ${path}`);
+      for (const line of means) say(call.io.out, `           ${line}`);
+    }
   }
   const agreed = open.length > 0 && (await agrees(call, open.length));
-  if (agreed) await trust.grant(open.map(({ kind, name, content }) => ({ kind, name, content })));
-  return found.map(({ kind, name, path, trusted }) => ({ kind, name, path, trusted: trusted || agreed }));
+  if (agreed) await trust.grant(open.flatMap(({ item }) => (item.kind === 'home' ? [] : [item])));
+  if (agreed && open.some(({ item }) => item.kind === 'home')) await brought.adoptHome();
+  return found.map(({ item: { kind, name }, path, means, trusted }) => ({
+    kind,
+    name,
+    path,
+    means,
+    trusted: trusted || agreed,
+  }));
 }
 
-async function findItems({ io }: Call, repository: Repository, trust: Trusted): Promise<Found[]> {
+async function findItems(
+  { io }: Call,
+  repository: Repository,
+  trust: Trusted,
+  brought: Brought,
+): Promise<TrustQuestion[]> {
   const { repositoryItem, saysNothing } = await import('@reveille/daemon/config');
   using agents = await agentsOf(io, repository);
   const definitions = agents.list().filter(({ definition }) => definition.place === 'repository');
   const config = join(repository.top, '.reveille', 'config.yaml');
   const settings = readFileSync(config, 'utf8');
+  const inTop = (path: string): string => relative(repository.top, path);
   const items = [
-    ...(saysNothing(settings) ? [] : [{ ...repositoryItem(settings), path: config }]),
+    ...(saysNothing(settings) ? [] : [{ item: repositoryItem(settings), path: inTop(config), means: [] }]),
     ...definitions.map(({ definition: { name, path } }) => ({
-      kind: 'agent' as const,
-      name,
-      path,
-      content: readFileSync(path, 'utf8'),
+      item: { kind: 'agent' as const, name, content: readFileSync(path, 'utf8') },
+      path: inTop(path),
+      means: [],
     })),
+    ...brought.items,
   ];
-  return items.map((item) => {
-    const { kind, name, content } = item;
-    return {
-      ...item,
-      path: relative(repository.top, item.path),
-      trusted: trust.has({ kind, name, content }),
-    };
-  });
+  return [...items.map((each) => ({ ...each, trusted: trust.has(each.item) })), ...brought.home];
 }
 
 async function agrees(
@@ -169,7 +190,7 @@ async function agrees(
   }
 }
 
-function nextLines(trust: readonly Agreed[]): string[] {
+function nextLines(trust: readonly TrustAnswer[]): string[] {
   const next = 'Next: reveille plan run .reveille/plans/example.yaml';
   const open = trust.filter(({ trusted }) => !trusted).length;
   if (open === 0)

@@ -14,7 +14,7 @@ import { checkSettings } from '../trusted.ts';
 import { UsageError } from '../usage.ts';
 import { drawFrame } from '../view/frame.ts';
 import { planLines } from '../view/list.ts';
-import { pictureOf } from '../view/picture.ts';
+import { budgetNotes, pictureOf } from '../view/picture.ts';
 import { Watch } from '../view/watch.ts';
 import { plural } from '../view/words.ts';
 import { follow, outcome } from './following.ts';
@@ -100,7 +100,12 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     await checkSettings(call.io, repository);
     const client = await reach(call);
     const { lastEvent } = await client.health();
-    const { plan } = await save(client, { ...checked, plan: { ...checked.plan, ...budget } }, repository);
+    const { plan, tasks } = await save(
+      client,
+      { ...checked, plan: { ...checked.plan, ...budget } },
+      repository,
+    );
+    for (const note of budgetNotes(tasks)) say(call.io.err, note);
     if (!call.options.json) say(call.io.out, `${plan.id}  ${plan.name}`);
     if (!call.options.detach)
       return outcome(call, await follow(call, client, { plan: plan.id }, { after: lastEvent }), client);
@@ -175,7 +180,8 @@ async function showPlan(call: Call, client: Client, name: string): Promise<numbe
     const watch = await Watch.open(client, { plan: id });
     const now = Date.now();
     const size = { columns: call.io.out.columns ?? 120, rows: 0, now, last: true };
-    call.io.out.write(`${drawFrame(pictureOf(watch, now), size, paintOf(call)).join('\n')}\n`);
+    const lines = drawFrame(pictureOf(watch, now), size, paintOf(call));
+    for (const line of [...lines, ...budgetNotes([...watch.tasks.values()])]) say(call.io.out, line);
   }
   return 0;
 }

@@ -6,6 +6,7 @@ import {
   parseAgentType,
   type Client,
   type SpawnInput,
+  type Spawned,
   type TaskId,
 } from '@reveille/protocol';
 import { agentsOf } from '../agents.ts';
@@ -14,6 +15,7 @@ import { command, type Call } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { reach } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
+import { say } from '../say.ts';
 import type { Seat, SeatOptions } from '../seat.ts';
 import { checkSettings } from '../trusted.ts';
 import { follow, outcome } from './following.ts';
@@ -71,7 +73,11 @@ export async function spawnHere(
     name: 'terminal',
     repository: repository?.top ?? null,
   };
-  return spawnFrom(seat, input).catch((error: unknown) => explained(io, repository, input, error));
+  const { task, warning } = await spawnFrom(seat, input).catch((error: unknown) =>
+    explained(io, repository, input, error),
+  );
+  if (warning !== undefined) say(io.err, `Note: ${warning}`);
+  return task;
 }
 
 /** One that the repository has and nobody has trusted yet does not count, but it is there. */
@@ -121,9 +127,12 @@ function spawnInput(prompt: string, options: SpawnOptions): SpawnInput {
 }
 
 /** A session may have so many children in all; a person may go on with another. */
-async function spawnFrom(seat: SeatOptions, input: SpawnInput) {
+async function spawnFrom(seat: SeatOptions, input: SpawnInput): Promise<Spawned> {
   const { takeNewSeat, takeSeat } = await import('../seat.ts');
-  const spawnAt = async ({ client }: Seat) => (await client.spawnSubtask(input, { blocking: false })).task;
+  const spawnAt = async ({ client }: Seat): Promise<Spawned> => {
+    const spawned = await client.spawnSubtask(input, { blocking: false });
+    return spawned.state === 'running' ? spawned : { task: spawned.task };
+  };
   try {
     return await spawnAt(await takeSeat(seat));
   } catch (error) {

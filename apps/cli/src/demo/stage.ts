@@ -70,6 +70,7 @@ export async function setUp({ told, keep, happened, backend: agents = null }: Se
       probe,
       warn,
       says: told.owner,
+      repository: root,
     });
     undo.defer(stop);
     probe.begin();
@@ -190,12 +191,13 @@ interface Seat {
   readonly probe: Probe;
   readonly warn: (warning: string) => void;
   readonly says: Owner;
+  readonly repository: string;
 }
 
 /** The person who owns the plan: a session that is told how its tasks end, and answers a question after a while. */
-async function seat(connect: Connect, { clock, probe, warn, says }: Seat) {
+async function seat(connect: Connect, { clock, probe, warn, says, repository }: Seat) {
   const orchestrator = connect({ kind: 'person', name: 'you' });
-  const { id: owner } = await orchestrator.openSession('chat', 'you');
+  const { id: owner } = await orchestrator.openSession('chat', 'you', { repository });
   const self = connect({ kind: 'session', session: owner });
   const questions = new Map<TaskId, string>();
   const timers = new Set<() => void>();

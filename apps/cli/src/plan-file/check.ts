@@ -144,7 +144,7 @@ function untrusted(agent: string | undefined, path: Finding['path'], known: Know
 
 function knownToEngine({ agents, backends }: Known): Parameters<typeof checkPlan>[0] {
   const names = backends?.map(({ name }) => name) ?? null;
-  const byName = new Map(agents.map((agent) => [agent.name, { ...agent, model: null, delegatesTo: null }]));
+  const byName = new Map(agents.map((agent) => [agent.name, { ...agent, ...PLAIN }]));
   const defaultBackend = backends?.find(({ isDefault }) => isDefault)?.name ?? DEFAULTS.defaultBackend;
   return {
     agents: { names: () => [...byName.keys()], defined: (name) => byName.get(name) },
@@ -155,6 +155,9 @@ function knownToEngine({ agents, backends }: Known): Parameters<typeof checkPlan
     settings: { ...DEFAULTS, defaultBackend },
   };
 }
+
+/** What a check of a plan never asks about an agent. */
+const PLAIN = { model: null, delegatesTo: null, tools: [], deniedTools: [], readOnly: false };
 
 /** Stands for an executor that exists: whether it does is all that is asked. */
 const NOBODY = {

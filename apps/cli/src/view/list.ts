@@ -1,4 +1,6 @@
 import {
+  isOwnWords,
+  visible,
   choicesOf,
   formatAgentType,
   type Choice,
@@ -75,20 +77,43 @@ function withId(
 /** What waits for the person, with what to type. */
 export function requestLines(
   requests: readonly (Request & { readonly name: string })[],
-  { columns, now, paint }: ListOptions,
+  { columns, now, paint, whole = false }: ListOptions & { readonly whole?: boolean },
 ): string[] {
-  return requests.flatMap(({ id, kind, name, text, options, at }) => [
-    `${paint('yellow', pad(kind, STATE))} ${paint('dim', padStart(duration(now - at), TIME))}  ${paint('bold', fit(name, columns - 22))}`,
-    ...(kind === 'review' && text === 'review'
-      ? []
-      : text
-          .split('\n')
-          .slice(0, 20)
-          .map((line) => `  ${fit(line, columns - 2)}`)),
-    ...choiceLines({ kind, options }).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
-    paint('dim', `  ${howToAnswer(kind, id)}`),
-  ]);
+  return requests.flatMap((request) => {
+    const { id, kind, name, options, at } = request;
+    return [
+      `${paint('yellow', pad(kind, STATE))} ${paint('dim', padStart(duration(now - at), TIME))}  ${paint('bold', fit(name, columns - 22))}`,
+      ...(isOwnWords(request)
+        ? [paint('dim', '  It asks in its own words: what it then does is not bound to them.')]
+        : []),
+      ...(whole ? wholeText(request) : textLines(request, columns)),
+      ...choiceLines({ kind, options }).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
+      paint('dim', `  ${howToAnswer(kind, id)}`),
+    ];
+  });
 }
+
+const MOST_LINES = 20;
+
+/** The beginning of a request; of what is left out it is said how to see it. */
+function textLines({ id, kind, text }: Request, columns: number): string[] {
+  if (kind === 'review' && text === 'review') return [];
+  const lines = text.split('\n');
+  const isCut = lines.length > MOST_LINES || lines.some((line) => line.length > columns - 2);
+  return [
+    ...lines.slice(0, MOST_LINES).map((line) => `  ${fit(line, columns - 2)}`),
+    ...(isCut ? [`  … all of it: reveille inbox ${id}`] : []),
+  ];
+}
+
+/** All that is kept of a request, with nothing cut. */
+function wholeText({ text, action }: Request): string[] {
+  const more = [action?.command ?? '', action?.detail ?? ''].filter((part) => part.length > SHOWN_IN_TEXT);
+  return [text, ...more].flatMap((part) => visible(part).split('\n')).map((line) => `  ${line}`);
+}
+
+/** Longer parts of an action are cut in the words of its request. */
+const SHOWN_IN_TEXT = 4_000;
 
 /** What needs no more words than itself is on one line. */
 function choiceLines(request: Pick<Request, 'kind' | 'options'>): string[] {

@@ -56,7 +56,12 @@ export const usedBy = (views: readonly TaskView[]): Used =>
   views.reduce<Used>(
     (sum, { run }) => {
       const unpriced = (sum.unpriced?.tokens ?? 0) + (run?.used.unpriced?.tokens ?? 0);
+      const estimated = {
+        tokens: (sum.estimated?.tokens ?? 0) + (run?.used.estimated?.tokens ?? 0),
+        usd: (sum.estimated?.usd ?? 0) + (run?.used.estimated?.usd ?? 0),
+      };
       return {
+        estimated,
         tokens: sum.tokens + (run?.used.tokens ?? 0),
         usd: sum.usd + (run?.used.usd ?? 0),
         ...(unpriced > 0 ? { unpriced: { tokens: unpriced } } : {}),
@@ -64,6 +69,15 @@ export const usedBy = (views: readonly TaskView[]): Used =>
     },
     { tokens: 0, usd: 0 },
   );
+
+/** What the person is to know of budgets: what they cannot do, and what is overrun. Each once, however many tasks it is about. */
+export function budgetNotes(views: readonly TaskView[]): string[] {
+  const warnings = views.flatMap(({ warning }) => (warning === undefined ? [] : [`Note: ${warning}`]));
+  const overruns = views.flatMap(({ task, overrun }) =>
+    overrun === undefined ? [] : [`Over budget: ${task.name} ${overrun}.`],
+  );
+  return [...new Set([...warnings, ...overruns])];
+}
 
 interface Tree {
   readonly watch: Watch;

@@ -45,14 +45,17 @@ export interface Used {
   readonly usd: number;
   /** What of it nobody knows the price of. */
   readonly unpriced?: { readonly tokens: number } | undefined;
+  /** What of it nobody reported. */
+  readonly estimated?: { readonly tokens: number; readonly usd: number } | undefined;
 }
 
-/** What was used, as far as backends said so; empty if none did. */
-export function cost({ tokens, usd, unpriced }: Used): string {
+/** What was used; an amount with an estimate in it is marked by ≈. Empty if nothing was used. */
+export function cost({ tokens, usd, unpriced, estimated }: Used): string {
+  const about = (key: 'tokens' | 'usd'): string => (estimated && estimated[key] > 0 ? '≈' : '');
   const unknown = unpriced && unpriced.tokens > 0 ? ` (${short(unpriced.tokens)} of unknown price)` : '';
   const parts = [
-    ...(usd > 0 ? [`$${usd < 100 ? usd.toFixed(2) : Math.round(usd)}`] : []),
-    ...(tokens > 0 ? [`${short(tokens)} tokens${unknown}`] : []),
+    ...(usd > 0 ? [`${about('usd')}$${usd < 100 ? usd.toFixed(2) : Math.round(usd)}`] : []),
+    ...(tokens > 0 ? [`${about('tokens')}${short(tokens)} tokens${unknown}`] : []),
   ];
   return parts.join(', ');
 }

@@ -5,9 +5,11 @@ export function count(value: number): string {
   return `${(value / 1_000_000).toFixed(value < 9_950_000 ? 1 : 0)}M`;
 }
 
-/** What nobody reported is unknown, not nothing. */
-export const tokens = (value: number): string => (value === 0 ? '–' : count(value));
-export const money = (value: number): string => (value === 0 ? '–' : `$${value.toFixed(value < 1 ? 3 : 2)}`);
+/** What nobody reported is unknown, not nothing. An amount with an estimate in it is marked. */
+export const tokens = (value: number, estimated = false): string =>
+  value === 0 ? '–' : `${estimated ? '≈' : ''}${count(value)}`;
+export const money = (value: number, estimated = false): string =>
+  value === 0 ? '–' : `${estimated ? '≈' : ''}$${value.toFixed(value < 1 ? 3 : 2)}`;
 
 export function bytes(value: number): string {
   const gib = value / 2 ** 30;

@@ -33,10 +33,10 @@ export const TaskLine = ({ row }: { row: TaskRow }) => {
       </span>
       <span class="line-agent">{row.agent}</span>
       <span class="line-number" title="tokens of the latest run">
-        {tokens(run?.tokens ?? 0)}
+        {tokens(run?.tokens ?? 0, run?.estimated)}
       </span>
       <span class="line-number" title="cost of the latest run">
-        {money(run?.usd ?? 0)}
+        {money(run?.usd ?? 0, run?.estimated)}
       </span>
       <span class="line-number">
         <Ago at={row.since} />

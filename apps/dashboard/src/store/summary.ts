@@ -36,6 +36,8 @@ export interface Summary {
   readonly requests: readonly Request[];
   readonly tokens: number;
   readonly usd: number;
+  /** Part of these is an estimate. */
+  readonly estimated: boolean;
 }
 
 export const isPlanOpen = ({ state }: Plan): boolean =>
@@ -59,15 +61,17 @@ function summarise(): Summary {
   const byOwner = new Map<SessionId, TaskRow[]>();
   let tokens = 0;
   let usd = 0;
+  let estimated = false;
   for (const row of store.rows.values()) {
     byColumn[columnOf(row, requestOf.has(row.id))].push(row);
     if (row.plan) add(byPlan, row.plan, row);
     add(byOwner, row.owner, row);
     tokens += row.run?.tokens ?? 0;
     usd += row.run?.usd ?? 0;
+    estimated ||= row.run?.estimated ?? false;
   }
   const openPlans = [...store.plans.values()].filter(isPlanOpen).toSorted((a, b) => b.since - a.since);
-  return { byColumn, openPlans, byPlan, byOwner, bySession, requestOf, requests, tokens, usd };
+  return { byColumn, openPlans, byPlan, byOwner, bySession, requestOf, requests, tokens, usd, estimated };
 }
 
 function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {

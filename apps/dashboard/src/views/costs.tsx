@@ -13,7 +13,7 @@ const HOST_MS = 3_000;
 /** What was used, by plan and by agent; and how the machine is. */
 export function Costs() {
   const all = summary();
-  const { tokens: allTokens, usd } = all;
+  const { tokens: allTokens, usd, estimated } = all;
   const rows = [...store.rows.values()];
   const byPlan = Map.groupBy(rows, (row) => planOf(all, row));
   const plans = [...store.plans.values()].map((plan) => ({
@@ -26,7 +26,7 @@ export function Costs() {
   return (
     <>
       <h1>Costs and host</h1>
-      <Host running={all.byColumn.working.length} tokens={allTokens} usd={usd} />
+      <Host running={all.byColumn.working.length} tokens={allTokens} usd={usd} estimated={estimated} />
       <Section title="By plan">
         <Uses
           of={[...plans, ...(alone.length > 0 ? [{ name: 'Outside of plans', to: null, rows: alone }] : [])]}
@@ -55,6 +55,7 @@ function Uses({ of }: { of: readonly Use[] }) {
     .map((use) => ({
       ...use,
       tokens: use.rows.reduce((sum, { run }) => sum + (run?.tokens ?? 0), 0),
+      estimated: use.rows.some(({ run }) => run?.estimated),
       usd: use.rows.reduce((sum, { run }) => sum + (run?.usd ?? 0), 0),
       runs: use.rows.reduce((sum, { attempts }) => sum + attempts, 0),
       peak: use.rows.reduce((most, { run }) => Math.max(most, run?.resources?.peakBytes ?? 0), 0),
@@ -91,9 +92,9 @@ function Uses({ of }: { of: readonly Use[] }) {
             <td>{use.runs.toLocaleString('en')}</td>
             <td class="uses-bar">
               <span class="bar" style={{ width: `${(use.tokens / most) * 100}%` }} />
-              {tokens(use.tokens)}
+              {tokens(use.tokens, use.estimated)}
             </td>
-            <td>{money(use.usd)}</td>
+            <td>{money(use.usd, use.estimated)}</td>
             <td>{use.peak > 0 ? bytes(use.peak) : '–'}</td>
           </tr>
         ))}
@@ -102,7 +103,8 @@ function Uses({ of }: { of: readonly Use[] }) {
   );
 }
 
-function Host({ running, tokens: used, usd }: { running: number; tokens: number; usd: number }) {
+function Host(all: { running: number; tokens: number; usd: number; estimated: boolean }) {
+  const { running, tokens: used, usd, estimated } = all;
   const [host, setHost] = useState<HostView | null>(null);
   useEffect(() => {
     const look = (): void =>
@@ -116,8 +118,8 @@ function Host({ running, tokens: used, usd }: { running: number; tokens: number;
   const memory = host && { used: host.memory.total - host.memory.free, total: host.memory.total };
   return (
     <dl class="figures">
-      <Figure name="Cost" value={money(usd)} />
-      <Figure name="Tokens" value={tokens(used)} />
+      <Figure name="Cost" value={money(usd, estimated)} />
+      <Figure name="Tokens" value={tokens(used, estimated)} />
       <Figure name="At work" value={plural(running, 'agent')} />
       {host && memory ? (
         <>

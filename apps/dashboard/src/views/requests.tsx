@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ONLY_CHOICES, choicesOf, type Choice, type Request } from '@reveille/protocol';
+import { ONLY_CHOICES, choicesOf, isOwnWords, type Choice, type Request } from '@reveille/protocol';
 import { attempt, under } from '../acts/perform.tsx';
 import { api } from '../link/api.ts';
 import { oneLine } from '../parts/clean.ts';
@@ -10,7 +10,7 @@ import { store } from '../store/store.ts';
 
 const KINDS: Readonly<Record<Request['kind'], string>> = {
   question: 'asks',
-  approval: 'wants leave',
+  approval: 'needs approval',
   review: 'has work to review',
   idle: 'is silent',
   failure: 'has failed',
@@ -19,6 +19,13 @@ const KINDS: Readonly<Record<Request['kind'], string>> = {
   conflict: 'does not merge',
   budget: 'has used up its budget',
 };
+
+/** An agent's own words promise nothing; an action is what would be done. */
+function kindWords(request: Request): string {
+  if (isOwnWords(request)) return 'asks for approval in its own words';
+  if (!request.action) return KINDS[request.kind];
+  return request.action.command === null ? `wants to use ${request.action.tool}` : 'wants to run a command';
+}
 
 /** A request for leave without choices of its own has the usual two. */
 const offered = (request: Request): readonly Choice[] =>
@@ -49,13 +56,13 @@ export function RequestCard({ request }: { request: Request }) {
       tabIndex={0}
       data-item
       data-request={request.id}
-      aria-label={`${row?.name ?? ''} ${KINDS[request.kind]}`}
+      aria-label={`${row?.name ?? ''} ${kindWords(request)}`}
     >
       <header class="request-head">
         <a class="request-task" href={href(`/task/${request.task}`)}>
           {row?.name ?? request.task}
         </a>
-        <span class="request-kind">{KINDS[request.kind]}</span>
+        <span class="request-kind">{kindWords(request)}</span>
         <span class="request-agent">{row?.agent ?? ''}</span>
         <Ago at={request.at} suffix=" ago" />
       </header>

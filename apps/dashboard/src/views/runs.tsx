@@ -28,21 +28,24 @@ export function Runs({ row }: { row: TaskRow }) {
 }
 
 /** What may be used, and what has been, here and below. */
-const Limits = ({ budget: { limits, used } }: { budget: Budget }) => (
+const Limits = ({ budget }: { budget: Budget }) => (
   <dl class="facts" aria-label="Limits">
-    {Object.entries(limits).map(([name, limit]) => (
+    {Object.entries(budget.limits).map(([name, limit]) => (
       <div key={name}>
         <dt>Limit of {name === 'usd' ? 'cost' : name === 'wallMs' ? 'time' : name}</dt>
-        <dd>{limitWords(name, limit ?? 0, used)}</dd>
+        <dd>{limitWords(name, limit ?? 0, budget)}</dd>
       </div>
     ))}
   </dl>
 );
 
-function limitWords(name: string, limit: number, used: Budget['used']): string {
+function limitWords(name: string, limit: number, { used, estimated, reserved }: Budget): string {
   if (name === 'wallMs') return duration(limit);
-  const spent = used[name as keyof Budget['used']];
-  return name === 'usd' ? `${money(spent)} of ${money(limit)}` : `${count(spent)} of ${count(limit)}`;
+  const key = name as keyof Budget['used'];
+  const shown = (value: number): string => (key === 'usd' ? money(value) : count(value));
+  const about = (key === 'tokens' || key === 'usd') && (estimated?.[key] ?? 0) > 0 ? '≈' : '';
+  const aside = Object.values(reserved).reduce((sum, amounts) => sum + (amounts[key] ?? 0), 0);
+  return `${about}${shown(used[key])} of ${shown(limit)}${aside > 0 ? `, ${shown(aside)} set aside` : ''}`;
 }
 
 function RunCard({ run }: { run: Run }) {
@@ -51,8 +54,8 @@ function RunCard({ run }: { run: Run }) {
   const facts: [string, string][] = [
     ['Took', duration(took)],
     ['Turns', String(run.turns)],
-    ['Tokens', tokens(run.used.tokens)],
-    ['Cost', money(run.used.usd)],
+    ['Tokens', tokens(run.used.tokens, (run.used.estimated?.tokens ?? 0) > 0)],
+    ['Cost', money(run.used.usd, (run.used.estimated?.usd ?? 0) > 0)],
     ['Faults since a good turn', String(run.faults)],
     ['Process', run.identity ?? 'none of its own'],
     ...(end?.work

@@ -49,7 +49,7 @@ function bubbleOf(row: TaskRow): BubbleData {
     facts: [
       `for ${duration(now.value - row.since)}`,
       plural(row.run?.turns ?? 0, 'turn'),
-      `${tokens(row.run?.tokens ?? 0)} tokens`,
+      `${tokens(row.run?.tokens ?? 0, row.run?.estimated)} tokens`,
     ],
     done: below.filter(({ state }) => state === 'completed').length,
     of: below.length,

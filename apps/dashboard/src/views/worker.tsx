@@ -69,8 +69,8 @@ function WorkerHead({ row, asks }: { row: TaskRow; asks: boolean }) {
           {row.model ? <span>{row.model}</span> : null}
           <span>{plural(row.attempts, 'run')}</span>
           {run ? <span>{plural(run.turns, 'turn')}</span> : null}
-          {run && run.tokens > 0 ? <span>{tokens(run.tokens)} tokens</span> : null}
-          {run && run.usd > 0 ? <span>{money(run.usd)}</span> : null}
+          {run && run.tokens > 0 ? <span>{tokens(run.tokens, run.estimated)} tokens</span> : null}
+          {run && run.usd > 0 ? <span>{money(run.usd, run.estimated)}</span> : null}
           {run?.state === 'open' && run.doing ? <code class="doing">{run.doing}</code> : null}
         </p>
       </div>

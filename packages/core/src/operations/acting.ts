@@ -1,14 +1,26 @@
-import { ReveilleError, type Caller, type Task, type TaskId, type TaskView } from '@reveille/protocol';
-import { checkMayAct } from '../authority.ts';
+import {
+  ReveilleError,
+  type Caller,
+  type Orchestrator,
+  type Task,
+  type TaskId,
+  type TaskView,
+} from '@reveille/protocol';
+import { authorize } from '../authority.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import { checkGuards } from '../plan-approval.ts';
 import type { Tx } from '../tx.ts';
 import { viewTask } from '../views.ts';
 
 interface Acting {
   readonly getTask: (id: TaskId) => Promise<TaskView>;
-  /** Acts on a task the caller may act on, and answers with what became of it. */
-  readonly act: (id: TaskId, change: (tx: Tx, task: Task) => Promise<unknown>) => Promise<TaskView>;
+  /** Changes a task, if the authority table lets the caller use `operation` on it, and answers with what became of it. */
+  readonly act: (
+    operation: keyof Orchestrator,
+    id: TaskId,
+    change: (tx: Tx, task: Task) => Promise<unknown>,
+  ) => Promise<TaskView>;
 }
 
 export function acting(host: Host, caller: Caller): Acting {
@@ -22,15 +34,16 @@ export function acting(host: Host, caller: Caller): Acting {
     return view;
   }
 
-  async function act(id: TaskId, change: (tx: Tx, task: Task) => Promise<unknown>): Promise<TaskView> {
+  const act: Acting['act'] = async (operation, id, change) => {
     await host.alive(caller);
     await decide(context, async (tx) => {
       const task = await tx.need('task', id);
-      await checkMayAct(tx, caller, task);
+      await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ task: id }]);
+      await checkGuards(tx, context, { caller, operation, task });
       await change(tx, task);
     });
     return getTask(id);
-  }
+  };
 
   return { getTask, act };
 }

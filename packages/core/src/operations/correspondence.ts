@@ -1,5 +1,4 @@
 import {
-  AmountsInput,
   AnswerInput,
   NotifyInput,
   ReveilleError,
@@ -11,10 +10,8 @@ import {
   type Orchestrator,
   type ParsedNotify,
   type Request,
-  type Task,
 } from '@reveille/protocol';
-import { checkCaller, checkMayAct, checkMayMessage, nameOf, senderOf } from '../authority.ts';
-import { reserveFor } from '../budget-acts.ts';
+import { authorize, checkCaller, nameOf, senderOf } from '../authority.ts';
 import { answerWith } from '../choices.ts';
 import { newId } from '../context.ts';
 import { decide } from '../decide.ts';
@@ -27,7 +24,7 @@ import { openRequest } from '../requests.ts';
 import type { Tx } from '../tx.ts';
 
 type WorkerCaller = Extract<Caller, { kind: 'worker' }>;
-export const CORRESPONDENCE = ['notifyParent', 'sendMessage', 'answer', 'reserve'] as const;
+export const CORRESPONDENCE = ['notifyParent', 'sendMessage', 'answer'] as const;
 
 export function correspondence(
   host: Host,
@@ -37,8 +34,7 @@ export function correspondence(
   return {
     async notifyParent(input) {
       const note = parseInput(NotifyInput, input);
-      if (caller.kind !== 'worker')
-        throw new ReveilleError('not_allowed', 'Only a worker has a parent to notify.');
+      if (caller.kind !== 'worker') throw notAWorker();
       await host.alive(caller);
       return decide(context, (tx) => notify(tx, host, caller, note));
     },
@@ -48,7 +44,7 @@ export function correspondence(
       return decide(context, async (tx) => {
         const id = isId('task', to) ? (await tx.need('task', to)).session : to;
         const session = await tx.need('session', id);
-        await checkMayMessage(tx, caller, session);
+        await authorize({ rows: tx, agents: context.agents }, caller, 'sendMessage', [{ session: id }]);
         if (session.state === 'ended')
           throw new ReveilleError('wrong_state', `${to} has ended and reads no messages.`);
         const from = senderOf(caller);
@@ -71,15 +67,11 @@ export function correspondence(
       if (/^\s*retry with/i.test(answer)) await knownFor(host, request);
       return decide(context, (tx) => answerAs(tx, host, caller, { request, text: answer }));
     },
-    async reserve(id, amounts) {
-      if (caller.kind !== 'worker')
-        throw new ReveilleError('not_allowed', 'Only a worker has a budget to reserve from.');
-      const wanted = parseInput(AmountsInput, amounts);
-      const why = await decide(context, (tx) => reserveFor(tx, context, caller, { id, wanted }));
-      return why ? { granted: false, why } : { granted: true };
-    },
   };
 }
+
+/** The authority table has refused everybody else before. */
+const notAWorker = (): ReveilleError => new ReveilleError('not_allowed', 'Only a worker does this.');
 
 async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNotify) {
   const { context } = host;
@@ -106,7 +98,6 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
   return { message, request: null };
 }
 
-/** Who holds it, one above, or a person. */
 async function answerAs(
   tx: Tx,
   host: Host,
@@ -114,9 +105,7 @@ async function answerAs(
   answer: { request: Request['id']; text: string },
 ): Promise<Request> {
   const request = await tx.need('request', answer.request);
-  const task: Task = await tx.need('task', request.task);
-  const session = caller.kind === 'person' ? null : caller.session;
-  if (session === null || session !== request.with) await checkMayAct(tx, caller, task);
-  else await checkCaller(tx, caller);
+  // It may have been passed on since the call came in.
+  await authorize({ rows: tx, agents: host.context.agents }, caller, 'answer', [{ request: request.id }]);
   return answerWith(tx, host.context, request, { caller, text: answer.text });
 }

@@ -6,15 +6,17 @@ import {
   type Caller,
   type Orchestrator,
   type ParsedSpawn,
+  type SessionId,
   type Spawned,
   type SpawnResult,
   type TaskId,
 } from '@reveille/protocol';
-import { checkCaller, ownSession } from '../authority.ts';
+import { authorize, checkCaller, ownSession } from '../authority.ts';
 import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { Given, Host } from '../host.ts';
+import { checkGuards } from '../plan-approval.ts';
 import { foundAgent, resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
 import { spawn } from '../subtasks.ts';
@@ -62,10 +64,10 @@ export function delegation(
       const { taskIds, mode, timeoutMs } = parseInput(AwaitInput, input);
       const session = ownSession(caller);
       await host.alive(caller);
-      await decide(context, async (tx) => {
-        await checkCaller(tx, caller);
-        for (const id of taskIds) await checkOwnChild(tx, session, id);
-      });
+      const named = taskIds.map((task) => ({ task }));
+      await decide(context, (tx) =>
+        authorize({ rows: tx, agents: context.agents }, caller, 'awaitSubtasks', named),
+      );
       return awaitTasks(
         room,
         caller,
@@ -96,6 +98,8 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
     await checkCaller(tx, caller);
     await checkDelegation(tx, host.context, caller, agents);
+    await checkGuards(tx, host.context, { caller, operation: 'spawnSubtask', agents });
+    await checkMayStartPlans(tx, session, parsed);
     const spawned: Spawned[] = [];
     const byKey = new Map<string, Spawned>();
     for (const [i, input] of parsed.entries()) {
@@ -110,6 +114,16 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
     return spawned;
   };
   return decide(host.context, spawnEach, { lane: 'then', crowd: session });
+}
+
+/** Whether an orchestrator asks before its plans start is the person's choice, made at their own terminal. */
+async function checkMayStartPlans(tx: Tx, session: SessionId, inputs: readonly ParsedSpawn[]): Promise<void> {
+  if (inputs.every(({ plans }) => plans !== 'start')) return;
+  if ((await tx.need('session', session)).kind === 'terminal') return;
+  throw new ReveilleError(
+    'not_allowed',
+    'Only a person at their terminal lets plans start without being asked: leave `plans` out.',
+  );
 }
 
 /** A worker's children start from its state as it is now; those that share its checkout need no copy of it (WKT7). */
@@ -138,13 +152,4 @@ function spawnResult(
     };
   if (result.why === 'needs_you') return { state: 'needs_you', task, deliveries: result.deliveries };
   return warning ? { state: 'running', task, warning } : { state: 'running', task };
-}
-
-async function checkOwnChild(tx: Tx, session: string, id: TaskId): Promise<void> {
-  const task = await tx.need('task', id);
-  if (task.owner !== session)
-    throw new ReveilleError(
-      'not_allowed',
-      `Task ${id} is not a child of yours; only its owner is told how it ends.`,
-    );
 }

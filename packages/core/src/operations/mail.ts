@@ -3,41 +3,79 @@ import {
   type Caller,
   type Message,
   type Orchestrator,
+  type Request,
+  type ReveilleEvent,
   type SessionId,
 } from '@reveille/protocol';
-import { checkOwnMail } from '../authority.ts';
+import { isVisible, knownCaller, storedRows, type KnownCaller, type Named, type Rows } from '../authority.ts';
 import type { Host } from '../host.ts';
 import type { Store } from '../ports/store.ts';
+
+const PAGE = 10_000;
 
 export const MAIL = ['mailbox', 'getMessage', 'inbox', 'events'] as const;
 
 /** Looking, without taking: what is shown is on disk. */
 export function mail(host: Host, caller: Caller): Pick<Orchestrator, (typeof MAIL)[number]> {
   const { store } = host.context;
+  const rows = storedRows(store);
   return {
     async mailbox(session) {
-      checkOwnMail(caller, session);
       return readMailbox(store, session);
     },
     async getMessage(id) {
       const row = await store.get('message', id);
       if (!row) throw new ReveilleError('not_found', `There is no message ${id}.`);
-      if (caller.kind !== 'person' && !(await isParty(store, caller.session, row.doc))) {
-        throw new ReveilleError('not_allowed', `Message ${id} is neither from you nor for you.`);
-      }
       await store.barrier();
       return row.doc;
     },
     async inbox() {
-      const rows = await store.find('request', { list: 'open', equal: [1] });
+      const known = await knownCaller(rows, caller);
+      const found = await store.find('request', { list: 'open', equal: [1] });
       await store.barrier();
-      return rows.map((row) => row.doc).filter((request) => request.with === null);
+      const open = found.map((row) => row.doc).filter((request) => request.with === null);
+      const shown: Request[] = [];
+      for (const request of open)
+        if (await isVisible(rows, known, 'inbox', { task: request.task })) shown.push(request);
+      return shown;
     },
     async events(after, limit) {
       await store.barrier();
-      return store.events(after, Math.min(limit, 10_000));
+      const known = await knownCaller(rows, caller);
+      const most = Math.min(limit, PAGE);
+      // Pages that hold nothing for this caller are no end of the log.
+      for (let from = after; ;) {
+        const page = await store.events(from, most);
+        const last = page.at(-1);
+        if (!last) return [];
+        const shown = await visibleEvents(rows, known, page);
+        if (shown.length > 0) return shown;
+        from = last.number;
+      }
     },
   };
+}
+
+/** The events of a page that the caller may see: those about its own tree, or its repository (ID6). */
+export async function visibleEvents(
+  rows: Rows,
+  known: KnownCaller,
+  events: readonly ReveilleEvent[],
+): Promise<readonly ReveilleEvent[]> {
+  if (known.role === 'person') return events;
+  const shown: ReveilleEvent[] = [];
+  for (const event of events) {
+    const about = subjectOf(event);
+    if (about && (await isVisible(rows, known, 'events', about).catch(() => false))) shown.push(event);
+  }
+  return shown;
+}
+
+/** What an event is about; null: the host itself, which concerns only the person. */
+function subjectOf({ task, plan, session }: ReveilleEvent): Named | null {
+  if (task !== undefined) return { task };
+  if (plan !== undefined) return { plan };
+  return session === undefined ? null : { session };
 }
 
 async function readMailbox(store: Store, session: SessionId): Promise<Message[]> {
@@ -48,11 +86,4 @@ async function readMailbox(store: Store, session: SessionId): Promise<Message[]>
   const rows = (await Promise.all(found)).flat();
   await store.barrier();
   return rows.map((row) => row.doc).toSorted((a, b) => a.number - b.number);
-}
-
-async function isParty(store: Store, session: SessionId, message: Message): Promise<boolean> {
-  if (message.to === session) return true;
-  if (message.from.kind === 'session') return message.from.session === session;
-  if (message.from.kind !== 'task') return false;
-  return (await store.get('task', message.from.task))?.doc.session === session;
 }

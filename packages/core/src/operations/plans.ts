@@ -4,19 +4,29 @@ import {
   ReveilleError,
   invalidInput,
   parseInput,
+  type AddTaskInput,
   type Caller,
   type Orchestrator,
   type Plan,
   type PlanId,
   type PlanView,
+  type TaskView,
 } from '@reveille/protocol';
-import { checkCaller, checkOwnsPlan, nameOf, sessionOf } from '../authority.ts';
+import {
+  authorize,
+  checkCaller,
+  isVisible,
+  knownCaller,
+  nameOf,
+  sessionOf,
+  storedRows,
+} from '../authority.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
 import { checkPlan, foundAgent, resolveAgent, reviewerOf } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
-import { checkMayAdd, startOrAsk } from '../plan-approval.ts';
+import { checkGuards, startOrAsk } from '../plan-approval.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
 import type { Store } from '../ports/store.ts';
 import { personSession } from '../sessions.ts';
@@ -34,8 +44,8 @@ export const PLAN_OPERATIONS = [
   'listPlans',
 ] as const;
 
-/** Before anything has been checked: it may be anything. */
-function namedIn(input: unknown): string | null {
+/** The repository that a plan names, before anything about the plan has been checked. */
+export function repositoryIn(input: unknown): string | null {
   const named = typeof input === 'object' && input && 'repository' in input ? input.repository : null;
   const path = RepositoryPath.safeParse(named);
   return path.success ? path.data : null;
@@ -51,23 +61,27 @@ export function planOperations(
 
   const getPlan = (id: PlanId): Promise<PlanView> => viewPlan(context, id);
 
-  /** Changes a plan the caller may change, and answers with what became of it. */
-  async function change(id: PlanId, act: (tx: Tx, plan: Plan) => Promise<unknown>): Promise<Plan> {
+  /** Changes a plan, if the authority table lets the caller use `operation` on it, and answers with what became of it. */
+  async function change(
+    operation: keyof Orchestrator,
+    id: PlanId,
+    act: (tx: Tx, plan: Plan) => Promise<unknown>,
+  ): Promise<Plan> {
     await host.alive(caller);
     await decide(context, async (tx) => {
       const plan = await tx.need('plan', id);
-      await checkOwnsPlan(tx, caller, plan);
+      await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ plan: id }]);
       await act(tx, plan);
     });
     return (await getPlan(id)).plan;
   }
 
   const startPlan = (id: PlanId): Promise<Plan> =>
-    change(id, (tx, plan) => startOrAsk(tx, context, caller, plan));
+    change('startPlan', id, (tx, plan) => startOrAsk(tx, context, caller, plan));
 
   return {
     async savePlan(input, options = {}) {
-      const repository = await knownRepository(host, caller, namedIn(input));
+      const repository = await knownRepository(host, caller, repositoryIn(input));
       const checked = checkPlan(context, input, repository);
       if ('problems' in checked) throw invalidInput(checked.problems);
       await host.alive(caller);
@@ -83,35 +97,42 @@ export function planOperations(
       return getPlan(id);
     },
 
-    async addPlanTask(id, input) {
-      const task = parseInput(PlanTaskInput, input);
-      const repository = await knownRepository(host, caller, (await getPlan(id)).plan.repository);
-      const agent = foundAgent(resolveAgent(context, task.agent, repository));
-      const by = reviewerOf(context, task.review, repository);
-      const reviewer = by && foundAgent(by);
-      await host.alive(caller);
-      const added = await decide(context, async (tx) => {
-        const plan = await tx.need('plan', id);
-        await checkMayAdd(tx, caller, plan);
-        await checkDelegation(tx, context, caller, reviewer ? [agent, reviewer] : [agent]);
-        return addTask(tx, context, plan, { task, agent, reviewer });
-      });
-      const row = await store.get('task', added);
-      if (!row) throw new ReveilleError('not_found', `There is no task ${added}.`);
-      return viewTask(context, row.doc);
-    },
-
+    addPlanTask: (id, input) => addTaskTo(host, caller, id, input),
     startPlan,
-    pausePlan: (id) => change(id, (tx, plan) => pausePlan(tx, plan)),
-    resumePlan: (id) => change(id, (tx, plan) => resumePlan(tx, plan)),
-    cancelPlan: (id, why) => change(id, (tx, plan) => cancelPlan(tx, context, plan, wish(why))),
+    pausePlan: (id) => change('pausePlan', id, (tx, plan) => pausePlan(tx, plan)),
+    resumePlan: (id) => change('resumePlan', id, (tx, plan) => resumePlan(tx, plan)),
+    cancelPlan: (id, why) => change('cancelPlan', id, (tx, plan) => cancelPlan(tx, context, plan, wish(why))),
     getPlan,
-    listPlans: () => listPlans(store),
+    listPlans: () => listPlans(store, caller),
   };
 }
 
-async function listPlans(store: Store): Promise<Plan[]> {
-  const plans = await everyPlan(store);
+async function listPlans(store: Store, caller: Caller): Promise<Plan[]> {
+  const rows = storedRows(store);
+  const known = await knownCaller(rows, caller);
+  const plans: Plan[] = [];
+  for (const plan of await everyPlan(store))
+    if (await isVisible(rows, known, 'listPlans', { plan: plan.id })) plans.push(plan);
   await store.barrier();
   return plans;
+}
+
+async function addTaskTo(host: Host, caller: Caller, id: PlanId, input: AddTaskInput): Promise<TaskView> {
+  const { context } = host;
+  const task = parseInput(PlanTaskInput, input);
+  const repository = await knownRepository(host, caller, (await viewPlan(context, id)).plan.repository);
+  const agent = foundAgent(resolveAgent(context, task.agent, repository));
+  const by = reviewerOf(context, task.review, repository);
+  const reviewer = by && foundAgent(by);
+  await host.alive(caller);
+  const added = await decide(context, async (tx) => {
+    const plan = await tx.need('plan', id);
+    await authorize({ rows: tx, agents: context.agents }, caller, 'addPlanTask', [{ plan: id }]);
+    await checkGuards(tx, context, { caller, operation: 'addPlanTask', plan });
+    await checkDelegation(tx, context, caller, reviewer ? [agent, reviewer] : [agent]);
+    return addTask(tx, context, plan, { task, agent, reviewer });
+  });
+  const row = await context.store.get('task', added);
+  if (!row) throw new ReveilleError('not_found', `There is no task ${added}.`);
+  return viewTask(context, row.doc);
 }

@@ -1,11 +1,4 @@
-import {
-  RepositoryPath,
-  ReveilleError,
-  parseInput,
-  type Caller,
-  type Orchestrator,
-} from '@reveille/protocol';
-import { checkOwnMail } from '../authority.ts';
+import { RepositoryPath, ReveilleError, parseInput, type Orchestrator } from '@reveille/protocol';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { AttachedReceiver } from '../receiver.ts';
@@ -13,24 +6,18 @@ import { endSession, openSession } from '../sessions.ts';
 
 export const SESSION_OPERATIONS = ['openSession', 'endSession', 'attach'] as const;
 
-export function sessionOperations(
-  host: Host,
-  caller: Caller,
-): Pick<Orchestrator, (typeof SESSION_OPERATIONS)[number]> {
+export function sessionOperations(host: Host): Pick<Orchestrator, (typeof SESSION_OPERATIONS)[number]> {
   const { context } = host;
 
   return {
     async openSession(kind, name, options = {}) {
       const repository =
         options.repository === undefined ? null : parseInput(RepositoryPath, options.repository);
-      if (caller.kind === 'worker')
-        throw new ReveilleError('not_allowed', 'A worker has the session it has; it opens no other.');
       return decide(context, async (tx) =>
         openSession(tx, context, { kind, name: name.slice(0, 200), repository }),
       );
     },
     async endSession(session) {
-      checkOwnMail(caller, session);
       await decide(context, async (tx) => {
         const row = await tx.need('session', session);
         if (row.task !== null)
@@ -39,7 +26,6 @@ export function sessionOperations(
       });
     },
     async attach(session, receive) {
-      checkOwnMail(caller, session);
       await decide(context, async (tx) => {
         const row = await tx.need('session', session);
         if (row.task !== null)

@@ -1,5 +1,5 @@
 import { ReveilleError, isTerminal, type Caller, type Snapshot, type TaskId } from '@reveille/protocol';
-import { checkMayAct } from '../authority.ts';
+import { authorize } from '../authority.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 
@@ -21,7 +21,7 @@ export async function snapshotFor(
   await host.alive(caller);
   const task = await decide(context, async (tx) => {
     const row = await tx.need('task', id);
-    await checkMayAct(tx, caller, row);
+    await authorize({ rows: tx, agents: context.agents }, caller, 'snapshots', [{ task: id }]);
     return row;
   });
   if (!context.workspaces || task.repository === null)

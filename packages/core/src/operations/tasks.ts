@@ -1,7 +1,6 @@
 import {
   BudgetLimits,
   RetryInput,
-  ReveilleError,
   ReviewInput,
   isTerminal,
   parseInput,
@@ -11,20 +10,18 @@ import {
   type Task,
   type TaskView,
 } from '@reveille/protocol';
-import { checkCaller, checkMayAct, checkOwnsPlan, nameOf, senderOf, sessionOf } from '../authority.ts';
+import { isVisible, knownCaller, nameOf, senderOf, storedRows, type KnownCaller } from '../authority.ts';
 import { raise } from '../budget-acts.ts';
 import { viewBudget } from '../budget-view.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
-import { checkApproved } from '../plan-approval.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
 import { knownFor } from '../repository-agents.ts';
 import { retryBy } from '../retry-by.ts';
 import { cancel, complete, review } from '../task-acts.ts';
-import type { Tx } from '../tx.ts';
-import { everyTask, viewTask } from '../views.ts';
+import { everyTask, tasksBelow, viewTask } from '../views.ts';
 import { acting } from './acting.ts';
 import { snapshotFor } from './snapshot-named.ts';
 
@@ -53,68 +50,61 @@ export function taskOperations(
 
   return {
     getTask,
-    listTasks: (filter) => listTasks(context, filter),
-    deployTask: (id) => act(id, (tx, task) => deploy(tx, caller, task)),
-    completeTask: (id, output) => act(id, (tx, task) => complete(tx, context, task, output ?? '')),
+    listTasks: (filter) => listTasks(context, caller, filter),
+    deployTask: (id) => act('deployTask', id, (tx, task) => deployTask(tx, task)),
+    completeTask: (id, output) =>
+      act('completeTask', id, (tx, task) => complete(tx, context, task, output ?? '')),
     cancelTask: (id, why) =>
-      act(id, (tx, task) => cancel(tx, context, task, { by, why: why ?? 'cancelled by request' })),
+      act('cancelTask', id, (tx, task) =>
+        cancel(tx, context, task, { by, why: why ?? 'cancelled by request' }),
+      ),
     async retryTask(id, input) {
       const { from: named, ...by } = parseInput(RetryInput, input ?? {});
       if (by.agent !== undefined) await knownFor(host, id);
       const from = named === undefined ? undefined : await snapshotFor(host, caller, id, named);
-      return act(id, (tx, task) => retryBy(tx, context, task, { caller, by, from }));
+      return act('retryTask', id, (tx, task) => retryBy(tx, context, task, { caller, by, from }));
     },
     async reviewTask(input) {
       const parsed = parseInput(ReviewInput, input);
-      return act(parsed.task, (tx) => review(tx, context, parsed, senderOf(caller)));
+      return act('reviewTask', parsed.task, (tx) => review(tx, context, parsed, senderOf(caller)));
     },
     async raiseBudget(node, limits) {
       const parsed = parseInput(BudgetLimits, limits);
       await host.alive(caller);
-      await decide(context, (tx) => raise(tx, context, caller, { node, limits: parsed }));
+      await decide(context, (tx) => raise(tx, context, { node, limits: parsed }));
     },
     getBudget: (node) => viewBudget(store, node),
     async stop(scope, why) {
       await host.alive(caller);
-      await decide(context, (tx) => checkMayStop(tx, caller, scope));
       return stopAll(host, scope, { by, why });
     },
   };
 }
 
-async function deploy(tx: Tx, caller: Caller, task: Task): Promise<void> {
-  await checkApproved(tx, caller, task.plan);
-  await deployTask(tx, task);
-}
-
 type Filter = Parameters<Orchestrator['listTasks']>[0];
 
-async function listTasks(context: Host['context'], filter: Filter): Promise<TaskView[]> {
+async function listTasks(context: Host['context'], caller: Caller, filter: Filter): Promise<TaskView[]> {
   const { store } = context;
-  const tasks = (await tasksOf(store, filter)).filter(
+  const rows = storedRows(store);
+  const known = await knownCaller(rows, caller);
+  const found = (await tasksOf(store, known, filter)).filter(
     (task) => filter.open === undefined || filter.open === !isTerminal(task.state),
   );
+  const tasks: Task[] = [];
+  for (const task of found)
+    if (await isVisible(rows, known, 'listTasks', { task: task.id })) tasks.push(task);
   const views = await Promise.all(tasks.map((task) => viewTask(context, task)));
   await store.barrier();
   return views;
 }
 
-async function tasksOf(store: Store, filter: Filter): Promise<Task[]> {
+async function tasksOf(store: Store, { session, task }: KnownCaller, filter: Filter): Promise<Task[]> {
   const list = async (find: Find): Promise<Task[]> => (await store.find('task', find)).map((row) => row.doc);
   if (filter.plan !== undefined) return list({ list: 'byPlan', equal: [filter.plan] });
   if (filter.owner !== undefined) return list({ list: 'byOwner', equal: [filter.owner] });
+  // A run sees its own tree only, which is small however much there is beside it.
+  if (session && task) return [task, ...(await tasksBelow(store, session.id))];
   return filter.open ? list({ list: 'open', equal: [1] }) : everyTask(store);
-}
-
-/** Everything belongs to nobody but the person and the orchestrator; the rest to whom it belongs (ID5). */
-async function checkMayStop(tx: Tx, caller: Caller, scope: StopScope): Promise<void> {
-  if (scope.scope === 'tree') return checkMayAct(tx, caller, await tx.need('task', scope.task));
-  if (scope.scope === 'plan') return checkOwnsPlan(tx, caller, await tx.need('plan', scope.plan));
-  await checkCaller(tx, caller);
-  const session = sessionOf(caller);
-  const self = session ? await tx.need('session', session) : null;
-  if (!self || (self.kind === 'orchestrator' && self.task === null)) return;
-  throw new ReveilleError('not_allowed', 'Only the orchestrator or a person may stop everything.');
 }
 
 /** Everything in scope is cancelled, in as few changes as there are trees (LIM3). */

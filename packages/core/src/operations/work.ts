@@ -9,7 +9,7 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import { checkCaller, checkMayAct, nameOf } from '../authority.ts';
+import { authorize, nameOf } from '../authority.ts';
 import type { Context } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
@@ -34,54 +34,48 @@ export function workOperations(
 ): Pick<Orchestrator, (typeof WORK_OPERATIONS)[number]> {
   const { context } = host;
 
-  const allowed = (id: TaskId, ended = false) => mayUse(host, caller, id, ended);
+  const allowed = (operation: keyof Orchestrator, id: TaskId, ended = false) =>
+    mayUse(host, caller, { operation, id, ended });
   const note = (type: string, task: Task, data: Record<string, unknown>): Promise<void> =>
     decide(context, async (tx) => tx.note({ type, task: task.id, data }));
 
   return {
     async diffTask(id) {
-      const { task, at } = await allowed(id);
+      const { task, at } = await allowed('diffTask', id);
       return at.diff(task);
     },
     async pullSubtask(id) {
-      const { task, at } = await allowed(id);
+      const { task, at } = await allowed('pullSubtask', id);
       const into = await decide(context, (tx) => ownTask(tx, caller));
       const pulled = await at.pull(task, into);
       await note('work.pulled', task, { into: into.id, merged: pulled.merged });
       return pulled;
     },
     async discardTask(id) {
-      const { task, at } = await allowed(id, true);
+      const { task, at } = await allowed('discardTask', id, true);
       const snapshot = await at.discard(task);
       await note('work.discarded', task, { snapshot: snapshot.ref });
       return snapshot;
     },
     async snapshots(id) {
-      const { task, at } = await allowed(id);
+      const { task, at } = await allowed('snapshots', id);
       return at.snapshots(task);
     },
     async restoreTask(id, snapshot) {
-      const { task, at } = await allowed(id, true);
+      const { task, at } = await allowed('restoreTask', id, true);
       const restored = await at.restore(task, snapshot ?? null);
       await note('work.restored', task, { snapshot: snapshot ?? null, worktree: restored.worktree });
       return restored;
     },
     async bringHome(source) {
-      if (caller.kind === 'worker')
-        throw new ReveilleError(
-          'not_allowed',
-          'Only a person’s own session brings work into their checkout.',
-        );
       const id = isId('plan', source) ? await integrationOf(host, source) : source;
-      const { task, at } = await allowed(id, true);
+      const { task, at } = await allowed('bringHome', id, true);
       const home = await at.bringHome(task);
       await note('work.brought_home', task, { merged: home.merged });
       return home;
     },
     async takeOver(id) {
-      if (caller.kind === 'worker')
-        throw new ReveilleError('not_allowed', 'Only a person takes a worktree over.');
-      return takeOver(context, await allowed(id), nameOf(caller));
+      return takeOver(context, await allowed('takeOver', id), nameOf(caller));
     },
   };
 }
@@ -107,18 +101,18 @@ async function takeOver(
   return { ready, worktree, branch };
 }
 
-/** The task, if the caller may act on it and it has files. */
+/** The task, if the caller may use the operation on it and it has files. */
 async function mayUse(
   host: Host,
   caller: Caller,
-  id: TaskId,
-  ended: boolean,
+  use: { readonly operation: keyof Orchestrator; readonly id: TaskId; readonly ended: boolean },
 ): Promise<{ task: Task; at: Workspaces }> {
+  const { operation, id, ended } = use;
   const { context } = host;
   await host.alive(caller);
   const task = await decide(context, async (tx) => {
     const row = await tx.need('task', id);
-    await checkMayAct(tx, caller, row);
+    await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ task: id }]);
     if (!ended || isTerminal(row.state)) return row;
     const why = `Task ${id} is ${row.state}: cancel it, or wait for its end.`;
     throw new ReveilleError('wrong_state', why, { data: { state: row.state } });
@@ -129,7 +123,6 @@ async function mayUse(
 
 /** A pull goes into the checkout of whoever pulls. */
 async function ownTask(tx: Tx, caller: Caller): Promise<Task> {
-  await checkCaller(tx, caller);
   const session = caller.kind === 'worker' ? await tx.need('session', caller.session) : null;
   if (session?.task) return tx.need('task', session.task);
   throw new ReveilleError(

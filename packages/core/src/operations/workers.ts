@@ -18,17 +18,17 @@ export function workerOperations(
     async swapWorker(id, input) {
       const by = parseInput(SwapInput, input);
       await knownFor(host, id);
-      return act(id, (tx, task) => swap(tx, context, task, { caller, by }));
+      return act('swapWorker', id, (tx, task) => swap(tx, context, task, { caller, by }));
     },
-    pauseWorker: (id) => act(id, (tx, task) => pause(tx, task)),
+    pauseWorker: (id) => act('pauseWorker', id, (tx, task) => pause(tx, task)),
     async resumeWorker(id) {
       // Whether the caller may at all comes first: a look at a checkout is work.
-      await act(id, async () => undefined);
+      await act('resumeWorker', id, async () => undefined);
       const changed = await changedMeanwhile(context, id);
-      return act(id, (tx, task) => resume(tx, context, task, changed));
+      return act('resumeWorker', id, (tx, task) => resume(tx, context, task, changed));
     },
     async interruptWorker(id) {
-      const view = await act(id, async (tx, task) => openRun(tx, task));
+      const view = await act('interruptWorker', id, async (tx, task) => openRun(tx, task));
       host.scheduler.runs.get(id)?.line.interrupt();
       return view;
     },

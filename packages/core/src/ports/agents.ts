@@ -9,6 +9,12 @@ export interface Defined {
   readonly model: string | null;
   /** The only agents it may hand work to; null: any. */
   readonly delegatesTo: readonly string[] | null;
+  /** Tools of the catalogue that its runs may use; `*` and `a2a_*` are patterns (AGT4). */
+  readonly tools: readonly string[];
+  /** Tools it may not use although `tools` holds them. */
+  readonly deniedTools: readonly string[];
+  /** None of its tools could write. */
+  readonly readOnly: boolean;
 }
 
 /** Who an agent is: what an executor tells and allows it. None of it concerns a decision. */

@@ -24,6 +24,14 @@ export interface StartSpec {
   readonly workspace: Workspace | null;
   /** Facts about the agent, in order. Never called after `closed` resolved. */
   readonly report: (event: ExecutorEvent) => void;
+  /**
+   * Sets aside what a call may use before it is made (LIM1). The usage with the same id takes its place. It is for
+   * executors whose loop runs in this process: no agent and no token can call it.
+   */
+  readonly reserve: (
+    id: string,
+    most: Reservation,
+  ) => Promise<{ readonly granted: boolean; readonly why?: string }>;
 }
 
 /**
@@ -61,10 +69,17 @@ export type ExecutorEvent =
     }
   | { readonly type: 'exited'; readonly detail: string };
 
-/** What one call of a model took. An id is used once in a run. */
+/** What a model took. An id is used once in a run. */
 export interface Usage {
   readonly type: 'usage';
   readonly id: string;
+  /**
+   * Absent: one call, which stands for itself. `interim`: an amount named in the middle of a turn, which counts as an
+   * estimate until the `final` of that turn takes the place of all of them.
+   */
+  readonly kind?: 'interim' | 'final';
+  /** The backend did not report this number: it is reckoned from what is known. */
+  readonly estimated?: boolean;
   /** All of them: what was sent, cached or not, and what came back. */
   readonly tokens: number;
   /** Null: nobody knows the price (EXE5). */
@@ -86,6 +101,17 @@ export interface Capabilities {
   /** It says how many tokens it used; and what they cost. */
   readonly usage: boolean;
   readonly cost: boolean;
+  /**
+   * When it says what it used: after each request to its model, when the turn ends, or nobody knows whether it does.
+   * Absent: it has no model.
+   */
+  readonly reports?: 'request' | 'turn' | 'unknown' | undefined;
+}
+
+/** What a call of a model may use at most. `usd` absent: nobody knows the price. */
+export interface Reservation {
+  readonly tokens: number;
+  readonly usd?: number;
 }
 
 /** Whether a resumed agent's history holds a message: it does, it does not, or nobody can say (MBX3). */

@@ -44,6 +44,8 @@ export interface OpenSpec {
    * newest snapshot. Once: a run for which the checkout was opened already goes on with what is there.
    */
   readonly from?: string | null | undefined;
+  /** Its agent may only read. It is given no `.env` files. */
+  readonly readOnly: boolean;
   /** Somebody wants the task cancelled, or this host stops. */
   readonly signal: AbortSignal;
 }
@@ -93,8 +95,11 @@ export interface Workspaces {
   look(task: Task, run: RunId): Promise<Findings>;
   /** Before the end is committed: leftovers are committed and counted. */
   collect(task: Task, run: RunId): Promise<Left>;
-  /** Its agent is gone, after the end: what it still wrote is kept, what it had of its parent is given back. */
-  leave(task: Task, run: RunId): Promise<void>;
+  /**
+   * Its agent is gone, after the end: what it still wrote is kept, what it had of its parent is given back. Returns the
+   * escapes that no look has found yet.
+   */
+  leave(task: Task, run: RunId): Promise<Findings>;
   diff(task: Task): Promise<Diff>;
   pull(child: Task, into: Task): Promise<Pulled>;
   discard(task: Task): Promise<Snapshot>;

@@ -66,7 +66,13 @@ function launchIn(boundary: Boundary, checkout: KnownCheckout, serverCopies: str
       ...confined
     } = boundary.confine(checkout, { env, write: false });
     const shown = await uncovered({ command, reads }, checkout, serverCopies);
-    const confinement: Confinement = { ...confined, reads: [...(confined.reads ?? []), ...shown.reads] };
+    const confinement: Confinement = {
+      ...confined,
+      reads: [...(confined.reads ?? []), ...shown.reads],
+      // Language servers are installed in a folder of ours.
+      lent: shown.reads,
+      countsWith: `server:${checkout.path}`,
+    };
     const wrap = async (network: Confinement['network']) =>
       await sandbox.wrap(shown.command, { ...confinement, network });
     const wrapped = await wrap({ kind: 'off' }).catch(async (error: unknown) => {

@@ -18,7 +18,7 @@ import { OutputShelf, type McpCaller } from '@reveille/tools';
 import type { Boundary, FileDoor } from '@reveille/worktrees';
 import { navigationIn, type NavigationOnDemand } from './caller-navigation.ts';
 import type { World } from './parts.ts';
-import { toolPermits } from './permits.ts';
+import { NO_FILES, readerOf, toolPermits } from './permits.ts';
 import type { RepositoryAgents } from './repository-agents.ts';
 
 interface Rooms {
@@ -95,7 +95,8 @@ export class CallerWorlds {
     const { world, boundary } = this.#rooms;
     return toolPermits(world.permits, caller, async () => {
       const checkout = task?.repository ? await boundary.checkoutOf(task).catch(() => null) : null;
-      return { where: checkout?.path ?? null, confined: boundary.sandbox.kind !== 'none' };
+      const read = task?.repository ? readerOf(boundary, task) : NO_FILES;
+      return { where: checkout?.path ?? null, confined: boundary.sandbox.kind !== 'none', read };
     });
   }
 

@@ -4,6 +4,7 @@ import { openSqlite } from '@reveille/stores';
 import type { Identity } from '../place/identity.ts';
 import { recording } from '../dashboard/recording.ts';
 import { Transcripts } from '../dashboard/transcripts.ts';
+import { withoutCredentials } from '../log/redact.ts';
 import type { Mount, Parts, World } from './parts.ts';
 import { systemRandom } from '../system.ts';
 
@@ -83,11 +84,19 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   };
 }
 
-/** The store, which says after each commit how far the events reach. */
+/**
+ * The store, which says after each commit how far the events reach. Every row and every event is written by way of it, so
+ * a credential that an agent put into a report, a message or its last words gets no further (OBS1).
+ */
 function telling(store: Store, committed: (last: number) => void, heard: Parts['heard']): Store {
   return {
     ...store,
-    async commit(change) {
+    async commit(wanted) {
+      const change = {
+        ...wanted,
+        writes: withoutCredentials(wanted.writes),
+        facts: withoutCredentials(wanted.facts),
+      };
       const outcome = await store.commit(change);
       if (outcome.committed) {
         committed(outcome.lastEvent);

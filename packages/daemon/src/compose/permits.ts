@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative } from 'node:path';
-import type { Judged, Permit, PermitOptions, StartSpec } from '@reveille/core';
+import { filesNamedBy, type Judged, type Permit, type PermitOptions, type StartSpec } from '@reveille/core';
 import type { AgentAction, AgentPermits } from '@reveille/executors/acp';
-import type { Action, CallerWorld, PolicyLayer, RunId, SessionId } from '@reveille/protocol';
+import {
+  ReveilleError,
+  type Action,
+  type CallerWorld,
+  type PolicyLayer,
+  type RunId,
+  type SessionId,
+  type Task,
+} from '@reveille/protocol';
+import type { Boundary, FileContent } from '@reveille/worktrees';
 
 type Worker = { readonly session: SessionId; readonly run: RunId; readonly epoch: number };
 
@@ -20,12 +29,34 @@ export interface EnginePermits {
   ): Promise<Permit>;
 }
 
+type ReadFile = (path: string) => Promise<FileContent | null>;
+
+/** For whoever has no worktree. */
+export const NO_FILES: ReadFile = async () => null;
+
+/** More of a file does not count for what is approved, but for its size. */
+const LARGEST_FILE = 16 * 2 ** 20;
+
+/** Reads files of a task's worktree through its door; null: there is none that can be read. */
+export const readerOf =
+  (boundary: Boundary, task: Task): ReadFile =>
+  async (path) => {
+    try {
+      using door = await boundary.door(task, 'read');
+      return await door.readFile(path, { limit: LARGEST_FILE });
+    } catch (error) {
+      if (error instanceof ReveilleError) return null;
+      throw error;
+    }
+  };
+
 /** What is known here and not to whoever wants to do it. */
 interface Place {
   /** The worktree; null: there is none. */
   readonly where: string | null;
   /** Whether a sandbox holds commands. */
   readonly confined: boolean;
+  readonly read: ReadFile;
 }
 
 /** For tools of the catalogue. File tools go through the door, which holds them whatever else does. */
@@ -35,9 +66,10 @@ export function toolPermits(
   placeOf: () => Promise<Place>,
 ): NonNullable<CallerWorld['permit']> {
   return async (wanted, { signal, patienceMs }) => {
-    const { where, confined } = await placeOf();
+    const { where, confined, read } = await placeOf();
     const action = boundTo({ ...wanted, held: confined || wanted.kind !== 'command' }, where);
-    return permits.permit({ kind: 'worker', session, run, epoch }, action, { signal, patienceMs });
+    const caller = { kind: 'worker', session, run, epoch } as const;
+    return permitWithFiles({ permits, caller, read, options: { signal, patienceMs } }, action);
   };
 }
 
@@ -49,34 +81,99 @@ const EVERYTHING: PolicyLayer = {
 };
 
 /** For what agents do with their own tools. */
-export function agentPermits(permits: EnginePermits, asksAll: boolean): AgentPermits {
+export function agentPermits(
+  permits: EnginePermits,
+  { asksAll, boundary }: { readonly asksAll: boolean; readonly boundary: Boundary },
+): AgentPermits {
   const also = asksAll ? [EVERYTHING] : [];
   const callerOf = ({ session, run, epoch }: StartSpec) => ({ kind: 'worker', session, run, epoch }) as const;
   const bound = (spec: StartSpec, action: AgentAction): Action =>
     boundTo(action, spec.workspace?.path ?? null);
   return {
     judge: async (spec, action) => (await permits.judge(callerOf(spec), bound(spec, action), also)).verdict,
-    permit: (spec, action, signal) => permits.permit(callerOf(spec), bound(spec, action), { signal, also }),
+    permit: (spec, action, signal) => {
+      const read = spec.workspace ? readerOf(boundary, spec.task) : NO_FILES;
+      const asking = { permits, caller: callerOf(spec), read, options: { signal, also } };
+      return permitWithFiles(asking, bound(spec, action));
+    },
   };
 }
 
-const LONGEST = { detail: 8_000, tool: 200 } as const;
+interface FilePermit {
+  readonly permits: EnginePermits;
+  readonly caller: Worker & { readonly kind: 'worker' };
+  readonly read: ReadFile;
+  readonly options: PermitOptions;
+}
+
+/** How often it is asked anew because a file was changed in the meantime. */
+const MOST_CHANGES = 5;
+
+/**
+ * Leave for an action, bound to the content of the files that its command names: they are shown, and a yes counts only if they
+ * are the same when it is used (INB3). For what nobody is asked about they are not read.
+ */
+async function permitWithFiles(
+  { permits, caller, read, options }: FilePermit,
+  action: Action,
+): Promise<Permit> {
+  const { verdict } = await permits.judge(caller, action, options.also);
+  if (action.command === null || verdict !== 'ask') return permits.permit(caller, action, options);
+  for (let changes = 0; changes < MOST_CHANGES; changes++) {
+    const wanted = await withFiles(action, read);
+    const permit = await permits.permit(caller, wanted, options);
+    if (!permit.allowed || (await withFiles(action, read)).digest === wanted.digest) return permit;
+  }
+  return {
+    allowed: false,
+    why: 'Files that the command names were changed each time before the approval could be used. Leave them as they are and try again.',
+  };
+}
+
+const MOST_FILES = 20;
+const FILE_SHOWN = 4_000;
+
+async function withFiles(action: Action, read: ReadFile): Promise<Action> {
+  const files: NonNullable<Action['files']> = [];
+  for (const name of filesNamedBy(action.command ?? '')) {
+    const content = files.length < MOST_FILES ? await read(inside(name, action.where)) : null;
+    if (content && !files.some(({ path }) => path === content.path)) files.push(shownFile(content));
+  }
+  if (files.length === 0) return action;
+  const contents = files.map(({ path, size, sha256 }) => [path, size, sha256]);
+  return { ...action, files, digest: sha256Of(JSON.stringify([action.digest, contents])) };
+}
+
+function shownFile(content: FileContent): NonNullable<Action['files']>[number] {
+  const { path, size, bytes } = content;
+  const isText = !bytes.subarray(0, FILE_SHOWN * 4).includes(0);
+  const beginning = isText
+    ? bytes
+        .subarray(0, FILE_SHOWN * 4)
+        .toString('utf8')
+        .slice(0, FILE_SHOWN)
+    : null;
+  const cut = beginning !== null && Buffer.byteLength(beginning) < size;
+  return { path, size, sha256: sha256Of(bytes), text: beginning, cut };
+}
+
+export const sha256Of = (data: string | Uint8Array): string =>
+  createHash('sha256').update(data).digest('hex');
+
+const LONGEST = { detail: 60_000, tool: 200, paths: 100, path: 4_096 } as const;
 
 /** With the place, and what tells it from any other: a leave is for this and nothing else. */
 function boundTo(wanted: AgentAction, where: string | null): Action {
   const { tool, kind, command, paths, held, detail, input } = wanted;
-  const digest = createHash('sha256')
-    .update(JSON.stringify([tool, kind, command, paths, where, input]))
-    .digest('hex');
   return {
     tool: tool.slice(0, LONGEST.tool),
     kind,
     command,
-    paths: paths.map((path) => inside(path, where)),
+    paths: paths.slice(0, LONGEST.paths).map((path) => inside(path, where).slice(0, LONGEST.path)),
     held,
     where,
     detail: detail.slice(0, LONGEST.detail),
-    digest,
+    digest: sha256Of(JSON.stringify([tool, kind, command, paths, where, input])),
   };
 }
 

@@ -18,6 +18,7 @@ interface Opened {
 export class RepositoryAgents implements Agents {
   readonly #trust: Trust;
   readonly #home: string;
+  readonly #own: readonly string[];
   /** Absent: nobody says anything of what agents may do. */
   readonly #policies: RepositoryPolicies | undefined;
   readonly #suggested: (run: RunId) => void;
@@ -30,15 +31,18 @@ export class RepositoryAgents implements Agents {
     trust: Trust,
     options: {
       readonly home?: string;
+      /** Reveille's own folders: no repository lies there. */
+      readonly own?: readonly string[];
       readonly policies?: RepositoryPolicies;
       /** Told of runs to which a specialist was suggested. */
       readonly suggested?: (run: RunId) => void;
     } = {},
   ) {
-    const { home = homedir(), suggested = () => undefined, policies } = options;
+    const { home = homedir(), own = [], suggested = () => undefined, policies } = options;
     this.#trust = trust;
     this.#policies = policies;
     this.#home = home;
+    this.#own = own;
     this.#suggested = suggested;
     this.#everywhere = catalogue({ home, isTrusted: () => true });
     this.#everywhere.onChange(() => this.#changed());
@@ -68,7 +72,7 @@ export class RepositoryAgents implements Agents {
   async #gitDirOf(repository: string): Promise<string> {
     const known = this.#gitDirs.get(repository);
     if (known !== undefined) return known;
-    const { gitDir } = await findRepository(repository, { home: null });
+    const { gitDir } = await findRepository(repository, { home: null, own: this.#own });
     this.#gitDirs.set(repository, gitDir);
     return gitDir;
   }

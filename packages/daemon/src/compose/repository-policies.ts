@@ -10,6 +10,8 @@ import type { Log } from '../log/log.ts';
 interface From {
   readonly config: Config;
   readonly configIn: LoadedConfig['in'] | undefined;
+  /** Reveille's own folders: no repository lies there. */
+  readonly own?: readonly string[];
   readonly log: Log;
 }
 
@@ -41,9 +43,9 @@ export class RepositoryPolicies {
 
   /** Looks at the repository's file. One that is wrong keeps its tasks from starting, which is said there. */
   async know(repository: string, isTrusted: (item: TrustItem) => boolean): Promise<void> {
-    const { configIn, log } = this.#from;
+    const { configIn, own = [], log } = this.#from;
     if (!configIn) return;
-    const root = this.#roots.get(repository) ?? (await findRepository(repository, { home: null })).root;
+    const root = this.#roots.get(repository) ?? (await findRepository(repository, { home: null, own })).root;
     this.#roots.set(repository, root);
     const text = readText(join(root, REPOSITORY_FILE));
     const content = typeof text === 'string' ? text : '';

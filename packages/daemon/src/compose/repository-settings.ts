@@ -1,9 +1,23 @@
+import { join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
-import type { BoundarySettings, FoundRepository, Sandbox, Trust } from '@reveille/worktrees';
+import {
+  INCLUDE_FILE,
+  includeItem,
+  readInclude,
+  type BoundarySettings,
+  type FoundRepository,
+  type Sandbox,
+  type Trust,
+} from '@reveille/worktrees';
 import type { LoadedConfig } from '../config/load.ts';
 import { repositoryItem } from '../config/repository.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
+
+const withInclude = (settings: BoundarySettings, include: string | null): BoundarySettings => ({
+  ...settings,
+  worktrees: { ...settings.worktrees, include },
+});
 
 interface From {
   /** What holds where a repository says nothing. */
@@ -40,12 +54,14 @@ export class RepositorySettings {
   /** Reads what the repository says now. A file that is wrong, or wants what is not here, keeps its tasks from starting. */
   async enter({ root, gitDir }: FoundRepository, sandbox: Pick<Sandbox, 'kind'>): Promise<void> {
     const { configIn, settingsOf, trust } = this.#from;
-    if (!configIn) return;
     const isTrusted = await trust.grantedIn(gitDir);
     const trusts = ({ content }: { readonly content: string }): boolean => isTrusted(repositoryItem(content));
-    const { config, ignored } = configIn({ root, trusts });
-    for (const path of ignored) this.#tell(path);
-    const settings = settingsOf(config);
+    const { config, ignored } = configIn?.({ root, trusts }) ?? { config: this.#from.config, ignored: [] };
+    const include = await readInclude(root);
+    const trustsInclude = include !== null && isTrusted(includeItem(include));
+    const untrusted = include !== null && !trustsInclude ? [join(root, INCLUDE_FILE)] : [];
+    for (const path of [...ignored, ...untrusted]) this.#tell(path);
+    const settings = withInclude(settingsOf(config), trustsInclude ? include : null);
     if (settings.sandbox === 'require' && sandbox.kind === 'none')
       throw new ReveilleError(
         'sandbox_missing',

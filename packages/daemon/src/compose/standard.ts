@@ -2,14 +2,15 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { RunTally } from '@reveille/core';
+import { usedByTree } from '@reveille/navigation/memory';
 import type { RunId } from '@reveille/protocol';
 import { mcpHttp } from '@reveille/tools';
-import { Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
+import { admitRepository, Boundary, Trust, type BoundarySettings } from '@reveille/worktrees';
 import { expandHome } from '../config/home.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
-import type { Place } from '../place/folder.ts';
+import { ownFolders, type Place } from '../place/folder.ts';
 import { VERSION } from '../version.ts';
 import { openBackends } from './backends.ts';
 import { findEndpoint } from './endpoint.ts';
@@ -43,8 +44,8 @@ export async function standardParts(from: From): Promise<Parts> {
   const upkeep = new Upkeep();
   const tally = new RunTally();
   const suggested = (run: RunId): void => tally.add(run, 'suggestions');
-  const policies = new RepositoryPolicies({ config, configIn: from.configIn, log });
-  const agents = new RepositoryAgents(trust, { home, policies, suggested });
+  const policies = new RepositoryPolicies({ config, configIn: from.configIn, own: ownFolders(place), log });
+  const agents = new RepositoryAgents(trust, { home, own: ownFolders(place), policies, suggested });
   const endpoint = await findEndpoint(config, process.env);
   const navigation = config.navigation.enabled ? navigationOf(config, place, log) : null;
   const { desktop } = config.notify;
@@ -100,7 +101,11 @@ function openBoundary({ config, configIn, place, log, url }: From, trust: Trust)
     settings: settings.usual,
     settingsFor: (root) => settings.of(root),
     enter: (repository, sandbox) => settings.enter(repository, sandbox),
+    admit: (repository) => admitRepository(repository, trust, { ownHome: config.worktrees.home === null }),
+    own: ownFolders(place),
     runtimeFolder,
+    measure: usedByTree,
+    groupRecords: join(place.home, 'groups'),
     log: (message, data) => log.warn(message, data),
   });
 }
@@ -130,14 +135,27 @@ function boundarySettings({ worktrees, sandbox, integration }: Config, port: num
     sandbox.network === 'list' ? { kind: 'list' as const, hosts: sandbox.hosts } : { kind: sandbox.network };
   const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
   return {
-    worktrees: { ...rest, setup },
+    worktrees: { ...rest, setup, include: null },
     dirty,
     sandbox: sandbox.mode,
-    confinement: { network, loopback: [port], reads: paths(sandbox.reads), writes: paths(sandbox.writes) },
+    confinement: {
+      network,
+      loopback: [port],
+      reads: paths(sandbox.reads),
+      writes: paths(sandbox.writes),
+      totals: totalsBy(sandbox),
+    },
     audit: sandbox.audit,
     onConflict: integration.onConflict,
   };
 }
+
+/** What is not set is as the room of worktrees has it. */
+const totalsBy = ({ memoryMb, diskMb, processes }: Config['sandbox']) => ({
+  processes,
+  ...(memoryMb === null ? {} : { memoryBytes: memoryMb * 2 ** 20 }),
+  diskBytes: diskMb * 2 ** 20,
+});
 
 /** A client that asks for signs of life waits longer. */
 const patienceBy =

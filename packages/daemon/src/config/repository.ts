@@ -1,6 +1,6 @@
-import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { secretPlaceIn } from '@reveille/worktrees/secrets';
 import { expandHome } from './home.ts';
 import type { Finding } from './problems.ts';
 import { SETTINGS } from './settings.ts';
@@ -20,7 +20,14 @@ export const saysNothing = (content: string): boolean =>
 const GROUPS = new Set(['worktrees', 'sandbox', 'approvals', 'integration']);
 
 /** Of those groups, what is of the person's machine, or of all repositories. */
-const NOT_THEIRS = new Set(['worktrees.home', 'worktrees.branchPrefix', 'worktrees.ports']);
+const NOT_THEIRS = new Set([
+  'worktrees.home',
+  'worktrees.branchPrefix',
+  'worktrees.ports',
+  'sandbox.memoryMb',
+  'sandbox.processes',
+  'sandbox.diskMb',
+]);
 
 /** What a repository may only make stricter. */
 const STRICTEST: Readonly<Record<string, string>> = {
@@ -70,45 +77,10 @@ function refusedSetting(name: string, set: unknown, home: string): Finding[] {
   }
   if (name !== 'sandbox.reads' && name !== 'sandbox.writes') return [];
   return (Array.isArray(set) ? set : []).flatMap((named: unknown, i) => {
-    const secret = typeof named === 'string' ? secretIn(named, home) : null;
+    const secret = typeof named === 'string' ? secretPlaceIn(resolve(expandHome(named, home)), home) : null;
     const problem = `${secret} holds credentials or is of your own; a repository cannot open it to agents`;
     return secret === null ? [] : [{ path: [...path, i], key: false, problem }];
   });
-}
-
-/** Below the home. */
-const SECRETS = `
-  .ssh .gnupg .aws .azure .kube .docker .netrc .git-credentials .npmrc .pypirc
-  .cargo/credentials .cargo/credentials.toml .gem/credentials .password-store .config/gh
-  .config/hub .config/gcloud .config/git .config/op .config/reveille .local/state/reveille
-  .local/share/keyrings .mozilla .config/google-chrome .config/chromium .claude .claude.json
-  .codex .gemini .copilot .config/opencode .local/share/opencode .bash_history .zsh_history
-  Library/Keychains
-`
-  .trim()
-  .split(/\s+/);
-
-/** The place with secrets that a path is, holds, or is in; also by way of a link. */
-function secretIn(named: string, home: string): string | null {
-  const path = resolve(expandHome(named, home));
-  const real = realOf(path);
-  const secrets = [home, ...SECRETS.map((name) => join(home, name))];
-  for (const at of new Set([path, real])) {
-    const found = secrets.find((secret) => holds(at, secret) || (secret !== home && holds(secret, at)));
-    if (found !== undefined) return found;
-  }
-  return null;
-}
-
-const holds = (folder: string, path: string): boolean =>
-  path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 const entriesOf = (value: unknown): [string, unknown][] =>

@@ -56,10 +56,22 @@ const Engine = group(
     budgets: group(
       {
         unpriced: choice(
-          ['allow', 'stop'],
+          ['estimate', 'allow', 'stop'],
           DEFAULTS.budgets.unpriced,
-          'Where money is limited and nobody knows the price: go on and warn, or end the run.',
+          'Where money is limited and nobody knows the price: count an estimate (usdPerMillion), go on and count no money, or end the run.',
         ),
+        callTokens: count(
+          1,
+          10_000_000,
+          DEFAULTS.budgets.callTokens,
+          'Tokens that one call counts as, until its backend says what it used. Some never do.',
+        ),
+        usdPerMillion: z
+          .number()
+          .min(0)
+          .max(10_000)
+          .default(DEFAULTS.budgets.usdPerMillion)
+          .describe('Dollars that a million tokens of unknown price count as, where money is limited.'),
       },
       'Budgets of plans and tasks.',
     ),
@@ -76,6 +88,12 @@ const Engine = group(
           .nullable()
           .default(requests.expireAfterMs)
           .describe('When a person’s item expires, to a refusal; null: never.'),
+        openPerRun: count(
+          1,
+          1_000,
+          requests.openPerRun,
+          'Questions and approvals of one run that may be open at once.',
+        ),
       },
       'Questions and approvals.',
     ),
@@ -107,8 +125,28 @@ const Engine = group(
 
 const Daemon = group(
   {
-    connections: count(8, 10_000, 1_000, 'Connections at once; more are dropped.'),
-    headersMs: ms(10_000, 'Within which the head of a request must have arrived.', 100),
+    connections: count(
+      8,
+      10_000,
+      1_000,
+      'Connections at once, of callers that are known; a quarter is kept for you.',
+    ),
+    newConnections: count(
+      8,
+      10_000,
+      100,
+      'Connections at once that have not said who calls; one more ends the oldest.',
+    ),
+    newHeadersMs: ms(2_000, 'Within which a new connection must have sent its first request’s head.', 100),
+    runConnections: count(1, 10_000, 64, 'Connections at once of one run.'),
+    runOpenCalls: count(1, 10_000, 64, 'Calls of one run that are not answered yet; more are refused.'),
+    runCallsPerSecond: count(
+      1,
+      100_000,
+      30,
+      'Calls of one run in a second, in the long run; five times as many at once.',
+    ),
+    headersMs: ms(10_000, 'Within which the head of a later request must have arrived.', 100),
     requestMs: ms(30_000, 'Within which a whole request must have arrived.', 100),
     keepAliveMs: ms(60_000, 'How long an unused connection is kept.', 100),
     bodyBytes: count(1_024, 2 ** 30, 2 ** 20, 'How large a request may be.'),
@@ -187,6 +225,16 @@ const Sandbox = group(
     hosts: texts('Hosts that may be reached; *.example.org for those below it.'),
     reads: paths('Further paths that may be read; ~/ is the home.'),
     writes: paths('Further paths that may be written.'),
+    memoryMb: z
+      .number()
+      .int()
+      .min(64)
+      .max(100_000_000)
+      .nullable()
+      .default(null)
+      .describe('Memory that all processes of one run may take together; null: half of this machine’s.'),
+    processes: count(16, 1_000_000, 4_096, 'Processes that one run may have at once.'),
+    diskMb: count(64, 100_000_000, 51_200, 'What one run may write to disk before it is ended.'),
     audit: choice(
       ['unconfined', 'always', 'off'],
       'unconfined',

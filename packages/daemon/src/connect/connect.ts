@@ -39,7 +39,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
         data: { carriedOut: 'no' },
       });
     ({ isGone } = found);
-    return credential === undefined ? found : { url: found.url, token: credential };
+    return credential === undefined ? found : { ...found, token: credential };
   };
   const lost = options.lost ? { lost: options.lost } : {};
   return createClient({ ...(await reach()), ...lost, renew: reach, isGone: () => isGone() });

@@ -1,7 +1,7 @@
 import { createClient, type Health } from '@reveille/protocol';
 import { placeOf } from '../place/folder.ts';
-import { findLock, urlOf } from '../place/lock-file.ts';
-import { untilGone } from './find.ts';
+import { findLock } from '../place/lock-file.ts';
+import { endpointOf, untilGone } from './find.ts';
 
 export type DaemonStatus =
   | { readonly state: 'none'; readonly why: string }
@@ -18,14 +18,15 @@ const STOP_MS = 30_000;
 
 /** Whether one runs; starts none. */
 export async function daemonStatus({ env = process.env }: ControlOptions = {}): Promise<DaemonStatus> {
-  const found = findLock(placeOf(env).lockFile);
+  const place = placeOf(env);
+  const found = findLock(place.lockFile);
   if (found.state === 'none') return { state: 'none', why: 'there is no lock file' };
   if (found.state === 'stale') return { state: 'none', why: found.why };
   const { lock } = found;
-  const url = urlOf(lock);
+  const endpoint = endpointOf(place, lock);
   try {
-    const client = createClient({ url, token: lock.token });
-    return { state: 'running', url, health: await client.health({ signal: AbortSignal.timeout(PROBE_MS) }) };
+    const health = await createClient(endpoint).health({ signal: AbortSignal.timeout(PROBE_MS) });
+    return { state: 'running', url: endpoint.url, health };
   } catch (error) {
     return { state: 'silent', pid: lock.pid, version: lock.version, why: String(error) };
   }

@@ -9,6 +9,7 @@ import {
 } from '@reveille/protocol';
 import type { Place } from '../place/folder.ts';
 import { findLock, urlOf, type Lock } from '../place/lock-file.ts';
+import { socketFetch } from './socket-fetch.ts';
 import { processIdentity } from '../place/process-identity.ts';
 
 const LOOK_MS = 20;
@@ -22,21 +23,24 @@ export async function findDaemon(place: Place, deadline: number): Promise<Found 
   if (found.state !== 'live') return null;
   const { lock, exposed } = found;
   checkProtocol(lock);
-  const state = await probe(lock, deadline);
-  if (state === 'running') return exposed ? await renewToken(place, lock) : endpointOf(lock);
+  const state = await probe(place, lock, deadline);
+  if (state === 'running') return exposed ? await renewToken(place, lock) : endpointOf(place, lock);
   // It is about to end, or to be overtaken by a new one.
   if (state === 'stopping') await untilGone(lock, deadline);
   return null;
 }
 
 export interface Found extends Endpoint {
+  readonly fetch: typeof globalThis.fetch;
   /** Whether the process has ended. */
   readonly isGone: () => boolean;
 }
 
-const endpointOf = (lock: Lock): Found => ({
+/** By the person's socket if there is one: what agents do at the port does not hold it up (BND7.22). */
+export const endpointOf = ({ socket }: Place, lock: Lock): Found => ({
   url: urlOf(lock),
   token: lock.token,
+  fetch: socketFetch(socket),
   isGone: () => hasEnded(lock),
 });
 
@@ -59,10 +63,10 @@ function checkProtocol({ protocol, version, pid }: Lock): void {
   throw new ReveilleError('version_mismatch', words, { data: { daemon: protocol, client: HTTP_PROTOCOL } });
 }
 
-async function probe(lock: Lock, deadline: number): Promise<'running' | 'stopping' | 'silent'> {
+async function probe(place: Place, lock: Lock, deadline: number): Promise<'running' | 'stopping' | 'silent'> {
   try {
     const signal = AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())));
-    return (await createClient(endpointOf(lock)).health({ signal })).state;
+    return (await createClient(endpointOf(place, lock)).health({ signal })).state;
   } catch (error) {
     // It died or rotated its token in this moment: whoever asks looks again.
     if (isReveilleError(error, 'unreachable') || isReveilleError(error, 'unauthorized')) return 'silent';
@@ -78,9 +82,9 @@ async function probe(lock: Lock, deadline: number): Promise<'running' | 'stoppin
 /** Others could read the token, so it counts no more. */
 async function renewToken(place: Place, lock: Lock): Promise<Found | null> {
   chmodSync(place.lockFile, 0o600);
-  await createClient(endpointOf(lock)).rotateToken();
+  await createClient(endpointOf(place, lock)).rotateToken();
   const again = findLock(place.lockFile);
-  return again.state === 'live' ? endpointOf(again.lock) : null;
+  return again.state === 'live' ? endpointOf(place, again.lock) : null;
 }
 
 /** Resolves when the process has ended; false if it has not in time. */

@@ -1,4 +1,4 @@
 export { connect, type ConnectOptions } from './connect.ts';
 export { daemonStatus, stopDaemon, type DaemonStatus } from './control.ts';
-export { placeOf, type Place } from '../place/folder.ts';
+export { ownFolders, placeOf, type Place } from '../place/folder.ts';
 export { processIdentity } from '../place/process-identity.ts';

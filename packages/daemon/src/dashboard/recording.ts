@@ -1,5 +1,7 @@
 import type { Agent, Clock, Executor, ExecutorEvent, Executors, StartSpec } from '@reveille/core';
 import type { TranscriptEntry } from '@reveille/protocol';
+import { withoutCredentials } from '../log/redact.ts';
+import { EventQuota } from './event-quota.ts';
 import type { Transcripts } from './transcripts.ts';
 
 type Said = Pick<TranscriptEntry, 'kind' | 'text' | 'id' | 'failed'>;
@@ -26,9 +28,17 @@ const startOf =
     const { run } = spec;
     transcripts.open(spec.task.id, run);
     const add = (said: Said): void => transcripts.add(run, { at: clock.now(), ...said });
+    const quota = new EventQuota();
     const agent = executor.start({
       ...spec,
-      report: (event) => {
+      report: (told) => {
+        // It lives, which is all that the surplus says (BND7.32).
+        if (!quota.takes(told)) return spec.report({ type: 'sign' });
+        const leftOut = quota.leftOut();
+        if (leftOut > 0)
+          add({ kind: 'note', text: `${leftOut} updates were left out: too many came at once.` });
+        // Before anybody cuts it: half a credential is not known for one.
+        const event = withoutCredentials(told);
         const said = saidIn(event);
         if (said) add(said);
         if (event.type === 'exited') transcripts.close(run);

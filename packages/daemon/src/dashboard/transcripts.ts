@@ -15,6 +15,8 @@ type Unnumbered = Omit<TranscriptEntry, 'n'>;
 
 /** What is kept in memory of a run, so that whoever follows it needs no file. */
 const TAIL = 300;
+/** Of one entry; the whole of it is where the agent put it. */
+export const LONGEST_TEXT = 100_000;
 const FORGET_MS = 30 * 86_400_000;
 const WRITES_AT_ONCE = 16;
 
@@ -57,11 +59,11 @@ export class Transcripts implements AsyncDisposable {
   add(run: RunId, entry: Unnumbered): void {
     const live = this.#live.get(run);
     if (!live) return;
-    const numbered = { n: ++live.n, ...entry };
+    const numbered = { n: ++live.n, ...entry, text: shortened(entry.text) };
     live.tail.push(numbered);
     if (live.tail.length > TAIL * 2) live.tail = live.tail.slice(-TAIL);
     live.unwritten.push(numbered);
-    if (entry.kind === 'tool') live.doing = entry.text.slice(0, 200);
+    if (entry.kind === 'tool') live.doing = redactText(entry.text).slice(0, 200);
     this.#timer ??= setTimeout(() => void this.#flush(), this.#options.flushMs);
   }
 
@@ -74,8 +76,7 @@ export class Transcripts implements AsyncDisposable {
 
   /** The last tool that its agent called. */
   doing(run: RunId): string | null {
-    const doing = this.#live.get(run)?.doing;
-    return doing ? redactText(doing) : null;
+    return this.#live.get(run)?.doing ?? null;
   }
 
   async runsOf(task: TaskId): Promise<RunId[]> {
@@ -116,10 +117,10 @@ export class Transcripts implements AsyncDisposable {
   async #readFiles(task: TaskId, run: RunId): Promise<TranscriptEntry[]> {
     await this.#flush();
     const file = join(this.#options.folder, task, `${run}.jsonl`);
-    const texts = await Promise.all(
-      [`${file}.old`, file].map((path) => readFile(path, 'utf8').catch(() => '')),
+    const [old = [], now = []] = await Promise.all(
+      [`${file}.old`, file].map(async (path) => entriesOf(await readFile(path, 'utf8').catch(() => ''))),
     );
-    return texts.join('').split('\n').flatMap(entryOf);
+    return [...old, ...now.filter(({ text }) => old.length === 0 || text !== GAP)];
   }
 
   #flush(): Promise<void> {
@@ -147,17 +148,33 @@ export class Transcripts implements AsyncDisposable {
       await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
       live.bytes = (await stat(file).catch(() => null))?.size ?? 0;
     }
-    const text = `${entries.map((entry) => JSON.stringify(redacted(entry))).join('\n')}\n`;
+    let text = `${entries.map((entry) => JSON.stringify(redacted(entry))).join('\n')}\n`;
     if (live.bytes > 0 && live.bytes + text.length > this.#options.maxBytes) {
       await rename(file, `${file}.old`);
       live.bytes = 0;
+      text = `${JSON.stringify(gapBefore(entries[0]))}\n${text}`;
     }
     await appendFile(file, text, { mode: 0o600 });
     live.bytes += text.length;
   }
 }
 
+const shortened = (text: string): string =>
+  text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text;
+
+const GAP = 'Earlier entries were left out: the transcript is too long.';
+
+/** Begins every file but the first of a run. It counts where the file before it is gone. */
+const gapBefore = ({ n = 0, at = 0 }: Partial<TranscriptEntry> = {}): TranscriptEntry => ({
+  n: n - 0.5,
+  at,
+  kind: 'note',
+  text: GAP,
+});
+
 const redacted = (entry: TranscriptEntry): TranscriptEntry => ({ ...entry, text: redactText(entry.text) });
+
+const entriesOf = (text: string): TranscriptEntry[] => text.split('\n').flatMap(entryOf);
 
 /** Half a line is what a crash left. */
 function entryOf(line: string): TranscriptEntry[] {

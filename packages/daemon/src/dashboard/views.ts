@@ -149,6 +149,7 @@ function rowOf({ task, run }: TaskView, transcripts: Transcripts): TaskRow {
       turns: run.turns,
       tokens: run.used.tokens,
       usd: run.used.usd,
+      estimated: run.used.estimated !== undefined,
       ...(run.resources ? { resources: run.resources } : {}),
       startedAt: run.startedAt,
       status: run.end?.status ?? null,

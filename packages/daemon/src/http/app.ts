@@ -13,7 +13,8 @@ import { pageDoor } from '../dashboard/door.ts';
 import type { DashboardFiles } from '../dashboard/files.ts';
 import type { Pages } from '../dashboard/pages.ts';
 import type { Credentials } from './credentials.ts';
-import { checkCounts, checkProtocol, identify, isPage } from './door.ts';
+import { CredentialedStreams } from './credentialed-streams.ts';
+import { authorizeRoute, checkProtocol, identify } from './door.ts';
 import { EventStreams } from './event-stream.ts';
 import { routes, type RouteName, type Routes } from './routes.ts';
 
@@ -48,7 +49,13 @@ export interface App {
 /** The routes. Nothing is served to whom nobody knows, not even that there is nothing. */
 export function createApp(options: AppOptions): App {
   const { limits } = options;
-  const events = new EventStreams(options.feed, limits);
+  const streams = new CredentialedStreams(options);
+  const events = new EventStreams({
+    feed: options.feed,
+    limits,
+    visible: (caller, first, last) => options.engine.visibleEvents(caller, first, last),
+    credentialed: streams,
+  });
   const attachments = new Attachments(limits);
   const hono = new Hono<Env>();
   hono.onError((error, c) => {
@@ -69,12 +76,19 @@ export function createApp(options: AppOptions): App {
   register(
     hono,
     options,
-    routes({ ...options, events, attachments, ticket: () => options.pages.ticket(Date.now()) }),
+    routes({
+      ...options,
+      events,
+      attachments,
+      streams,
+      ticket: () => options.pages.ticket(Date.now()),
+    }),
   );
-  for (const mount of options.mounts) mountAt(hono, options, mount);
+  for (const mount of options.mounts) mountAt(hono, options, streams, mount);
   return {
     hono,
     async endStreams() {
+      streams.stop();
       events.stop();
       attachments.stop();
       for (const { close, path } of options.mounts) {
@@ -87,20 +101,14 @@ export function createApp(options: AppOptions): App {
 }
 
 function register(hono: Hono<Env>, { engine }: AppOptions, served: Routes): void {
-  for (const [name, { method, path, who }] of Object.entries(HTTP_ROUTES)) {
-    const serve = served[name as RouteName];
+  for (const [key, { method, path }] of Object.entries(HTTP_ROUTES)) {
+    // The keys of a literal object are the keys of its type.
+    const name = key as RouteName;
+    const serve = served[name];
     hono.on(method, path, async (c) => {
       const { caller } = c.var;
-      // A page does what people do all day; what gives out or takes away rights needs the lock file.
-      const isRefused =
-        who !== 'anyone' && (caller.kind !== 'person' || (who === 'person' && isPage(c.env.incoming)));
-      if (isRefused)
-        throw new ReveilleError(
-          'not_allowed',
-          'Only the person, with the token of the lock file, may do this.',
-        );
-      // An operation looks for itself: one of them knows an exception.
-      if (name !== 'operation') await checkCounts(engine, caller);
+      // An operation is authorised by its own row, when its arguments are known.
+      if (name !== 'operation') await authorizeRoute(engine, caller, `http.${name}`, c.env.incoming);
       await serve(c.env.exchange, { caller, param: (key) => c.req.param(key) ?? '' });
       return RESPONSE_ALREADY_SENT;
     });
@@ -108,9 +116,16 @@ function register(hono: Hono<Env>, { engine }: AppOptions, served: Routes): void
 }
 
 /** What another room serves, for callers that are known and still count. */
-function mountAt(hono: Hono<Env>, { engine }: AppOptions, { path, handle }: Mount): void {
+function mountAt(
+  hono: Hono<Env>,
+  { engine }: AppOptions,
+  streams: CredentialedStreams,
+  { path, handle }: Mount,
+): void {
   hono.all(path, async (c) => {
-    await checkCounts(engine, c.var.caller);
+    await authorizeRoute(engine, c.var.caller, 'http.mcp', c.env.incoming);
+    // A stream that listens lasts as long as its credential. An answer may come after: a report ends its own run.
+    if (c.req.method === 'GET') streams.keep(c.env.exchange);
     return handle(c.req.raw, c.var.caller);
   });
 }

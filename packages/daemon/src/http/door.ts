@@ -1,28 +1,40 @@
 import type { IncomingMessage } from 'node:http';
-import type { Engine } from '@reveille/core';
+import { authorize, type Engine } from '@reveille/core';
 import {
+  AUTHORITY,
   HTTP_PROTOCOL,
   PROTOCOL_HEADER,
   ReveilleError,
   type Caller,
   type HttpOperation,
+  type RouteOperation,
 } from '@reveille/protocol';
 import type { Credentials } from './credentials.ts';
 
 const refused = (why: string): ReveilleError => new ReveilleError('unauthorized', why);
 
 /** Who calls. Throws `unauthorized` if nobody we know does. */
-export function identify(credentials: Credentials, { headers }: IncomingMessage): Caller {
-  const [scheme, credential, ...more] = (headers.authorization ?? '').split(' ');
-  if (scheme?.toLowerCase() !== 'bearer' || !credential || more.length > 0)
+export function identify(credentials: Credentials, request: IncomingMessage): Caller {
+  if (credentialIn(request) === null)
     throw refused('A credential is needed: send it as "Authorization: Bearer …".');
-  const caller = credentials.read(credential);
+  const caller = callerOf(credentials, request);
   if (!caller) throw refused('The credential is not one of this daemon. It may be of an earlier one.');
   return caller;
 }
 
+/** Who calls; null: nobody we know. */
+export function callerOf(credentials: Credentials, request: IncomingMessage): Caller | null {
+  const credential = credentialIn(request);
+  return credential === null ? null : credentials.read(credential);
+}
+
+function credentialIn({ headers }: IncomingMessage): string | null {
+  const [scheme, credential, ...more] = (headers.authorization ?? '').split(' ');
+  return scheme?.toLowerCase() === 'bearer' && credential && more.length === 0 ? credential : null;
+}
+
 /** Whether a browser of the person calls, not a program with the token itself. */
-export const isPage = ({ headers }: IncomingMessage): boolean =>
+const isPage = ({ headers }: IncomingMessage): boolean =>
   (headers.authorization ?? '').toLowerCase().startsWith('bearer rvb_');
 
 /** A client that would misunderstand the answer is told so instead. */
@@ -54,4 +66,19 @@ export async function checkCounts(
   if (run?.state === 'open' && run.epoch === caller.epoch && run.session === caller.session) return;
   const words = `Refused: run ${caller.run} has ended or goes on under a newer lease. Stop working; nothing you say counts any more.`;
   throw new ReveilleError('stale_caller', words, { data: { run: caller.run } });
+}
+
+/** Refuses a route that the authority table does not give to this caller (ID6), or whose credential no longer counts. */
+export async function authorizeRoute(
+  engine: Engine,
+  caller: Caller,
+  route: RouteOperation,
+  request: IncomingMessage,
+): Promise<void> {
+  const { may } = AUTHORITY[route];
+  const isPersons = may.terminal === undefined && may.chat === undefined && may.worker === undefined;
+  if ((isPersons && caller.kind !== 'person') || (isPage(request) && may.page === undefined))
+    throw new ReveilleError('not_allowed', 'Only the person, with the token of the lock file, may do this.');
+  await checkCounts(engine, caller);
+  await authorize(engine.host.records, caller, route);
 }

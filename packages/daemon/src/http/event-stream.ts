@@ -1,28 +1,42 @@
-import { ReveilleError, STREAM, invalidInput } from '@reveille/protocol';
-import type { EventFeed } from '../events/feed.ts';
+import { ReveilleError, STREAM, invalidInput, type Caller, type ReveilleEvent } from '@reveille/protocol';
+import type { Chunk, EventFeed } from '../events/feed.ts';
 import type { Exchange } from './answer.ts';
+import type { CredentialedStreams } from './credentialed-streams.ts';
 import { SseStream, sseMessage, type SseOptions } from './sse.ts';
+
+export interface EventStreamOptions {
+  readonly feed: EventFeed;
+  readonly limits: SseOptions;
+  /** The events from one number to another that a caller may see. */
+  readonly visible: (caller: Caller, first: number, last: number) => Promise<readonly ReveilleEvent[]>;
+  readonly credentialed: Pick<CredentialedStreams, 'keep' | 'counts'>;
+}
 
 /** The open streams of events. */
 export class EventStreams {
   readonly #feed: EventFeed;
-  readonly #options: SseOptions;
+  readonly #options: EventStreamOptions;
   readonly #open = new Set<SseStream>();
 
-  constructor(feed: EventFeed, options: SseOptions) {
-    this.#feed = feed;
+  constructor(options: EventStreamOptions) {
+    this.#feed = options.feed;
     this.#options = options;
   }
 
-  /** Sends every event after the number that the client had last, for as long as it listens. */
-  async serve({ request, response, log, id }: Exchange): Promise<void> {
+  /** Sends the events that the caller may see, from the number its client had last, for as long as it listens. */
+  async serve(exchange: Exchange, caller: Caller): Promise<void> {
+    const { request, response, log, id } = exchange;
     let after = await this.#from(request.headers['last-event-id'], request.url ?? '');
-    const stream = new SseStream(response, this.#options);
+    const stream = new SseStream(response, this.#options.limits);
     this.#open.add(stream);
+    this.#options.credentialed.keep(exchange);
     const next = this.#feed.reader(stream.closed);
     try {
       for (let chunk = await next(after); chunk; chunk = await next(after)) {
-        stream.write(chunk.bytes);
+        const bytes = await this.#visible(caller, chunk);
+        // The events may be newer than the end of the credential.
+        if (!(await this.#options.credentialed.counts(exchange))) break;
+        if (bytes) stream.write(bytes);
         after = chunk.last;
         if (stream.full) await stream.drained();
       }
@@ -42,6 +56,13 @@ export class EventStreams {
       stream.write(sseMessage({ event: STREAM.stopping, data: null }));
       stream.end();
     }
+  }
+
+  /** What of a chunk the caller may see; null: nothing. A person sees all of it, as it was encoded for everybody. */
+  async #visible(caller: Caller, { first, last, bytes }: Chunk): Promise<Uint8Array | null> {
+    if (caller.kind === 'person') return bytes;
+    const shown = await this.#options.visible(caller, first, last);
+    return shown.length > 0 ? Buffer.from(sseMessage({ id: last, data: shown })) : null;
   }
 
   async #from(lastEventId: string | string[] | undefined, url: string): Promise<number> {

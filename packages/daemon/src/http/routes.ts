@@ -15,6 +15,7 @@ import type { Config } from '../config/schema.ts';
 import { sendValue, type Exchange } from './answer.ts';
 import type { Attachments } from './attachments.ts';
 import { readJson } from './body.ts';
+import type { CredentialedStreams } from './credentialed-streams.ts';
 import type { Credentials } from './credentials.ts';
 import type { EventStreams } from './event-stream.ts';
 import { serveOperation } from './operations.ts';
@@ -33,6 +34,7 @@ interface RouteOptions {
   readonly credentials: Credentials;
   readonly events: EventStreams;
   readonly attachments: Attachments;
+  readonly streams: CredentialedStreams;
   readonly health: () => Promise<Health>;
   readonly rotate: () => void;
   readonly stop: () => void;
@@ -52,8 +54,9 @@ export function routes(options: RouteOptions): Routes {
     health: async (exchange) => sendValue(exchange, await options.health()),
     operation: (exchange, { caller, param }) =>
       serveOperation(exchange, { engine, limits, caller, name: param('operation') }),
-    events: (exchange) => options.events.serve(exchange),
+    events: (exchange, { caller }) => options.events.serve(exchange, caller),
     async attach(exchange, { caller }) {
+      options.streams.keep(exchange);
       const { session } = await input(exchange, AttachInput);
       await attachments.serve(exchange, engine.as(caller), caller, session);
     },
@@ -73,6 +76,7 @@ export function routes(options: RouteOptions): Routes {
     async rotate(exchange) {
       await input(exchange, Empty);
       options.rotate();
+      await options.streams.look();
       sendValue(exchange, null);
     },
     async stop(exchange) {

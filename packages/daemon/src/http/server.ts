@@ -1,16 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, ListenOptions as ListenAddress, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { ReveilleError, type ErrorCode } from '@reveille/protocol';
+import { ReveilleError, type Caller, type ErrorCode } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log/log.ts';
 import { pathOf, sendError, type Exchange } from './answer.ts';
 import type { App } from './app.ts';
+import { Connections } from './connections.ts';
 import { refusal, setHeaders } from './headers.ts';
+import { RunQuota } from './run-quota.ts';
 
 const HEADER_BYTES = 16 * 1024;
 const HEADER_COUNT = 100;
+/** Linux has room for 108 bytes in the address of a socket, macOS for 104, with the zero at their end. */
+const LONGEST_SOCKET = process.platform === 'linux' ? 107 : 103;
 
 export interface HttpServer {
   readonly port: number;
@@ -20,10 +25,43 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Listens on loopback, on the port that was wished for or, if another has it, on one that is free. */
-export async function listen(limits: Config['daemon'], log: Log, wished = 0): Promise<HttpServer> {
+interface ListenOptions {
+  readonly limits: Config['daemon'];
+  readonly log: Log;
+  /** The port to listen on, if no other process has it. */
+  readonly wished: number;
+  /** Where the person's own socket is to be. */
+  readonly socket: string;
+  /** Who sends a request; null: nobody we know. */
+  readonly callerOf: (request: IncomingMessage) => Caller | null;
+}
+
+/**
+ * Listens on loopback, and on a socket that only this user can reach. What agents do on the port, with or without a
+ * credential, takes no place of those who come by the socket: the command line and the hooks do (BND7.22).
+ */
+export async function listen(options: ListenOptions): Promise<HttpServer> {
   let serve: (app: App['hono']) => void = () => undefined;
   const served = new Promise<App['hono']>((resolve) => (serve = resolve));
+  const quota = new RunQuota(options.limits);
+  const making = { ...options, served, quota };
+  const onPort = makeServer(making, () => port);
+  await bindPort(onPort, options.wished).catch(() => bindPort(onPort, 0));
+  const { port } = onPort.address() as AddressInfo;
+  const onSocket = makeServer(making, () => port);
+  const servers = (await bindSocket(onSocket, options)) ? [onPort, onSocket] : [onPort];
+  const closeAll = async (graceMs: number): Promise<void> => {
+    await Promise.all(servers.map((server) => close(server, graceMs)));
+  };
+  return { port, serve, close: closeAll };
+}
+
+interface MakeOptions extends ListenOptions {
+  readonly served: Promise<App['hono']>;
+  readonly quota: RunQuota;
+}
+
+function makeServer({ limits, log, callerOf, served, quota }: MakeOptions, port: () => number): Server {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: limits.headersMs,
@@ -34,25 +72,53 @@ export async function listen(limits: Config['daemon'], log: Log, wished = 0): Pr
     insecureHTTPParser: false,
     requireHostHeader: true,
   });
-  server.maxConnections = limits.connections;
   server.maxHeadersCount = HEADER_COUNT;
-  await bind(server, wished).catch(() => bind(server, 0));
-  const { port } = server.address() as AddressInfo;
+  const connections = new Connections(limits, countingDrops(log));
+  server.on('connection', (socket) => connections.opened(socket));
   server.on('request', (request, response) => {
     const exchange = begin(request, response, log);
-    const refused = refusal(request, port);
+    const caller = callerOf(request);
+    const full = connections.asked(request.socket, caller);
+    if (full !== null) return tooMany(exchange, full);
+    // A connection that nobody answers for is not kept for a next request.
+    if (!caller) response.setHeader('connection', 'close');
+    const refused = refusal(request, port());
     if (refused) return refuse(exchange, refused);
+    const spent = caller?.kind === 'worker' ? quota.take(caller.run, request, response) : null;
+    if (spent) return tooMany(exchange, spent.why, spent.retryS);
     served.then((app) => answer(app, exchange)).catch((error: unknown) => sendError(exchange, error));
   });
   server.on('clientError', (error, socket) => spoiled(error, socket as Socket, log));
-  server.on('drop', countingDrops(log));
-  return { port, serve, close: (graceMs) => close(server, graceMs) };
+  return server;
 }
 
-function bind(server: Server, port: number): Promise<void> {
+function bindPort(server: Server, port: number): Promise<void> {
+  return bind(server, { host: '127.0.0.1', port, exclusive: true });
+}
+
+/** False: there can be none here, because the path is too long for the system or its file system has no sockets. */
+async function bindSocket(server: Server, { socket, log }: ListenOptions): Promise<boolean> {
+  try {
+    if (Buffer.byteLength(socket) > LONGEST_SOCKET)
+      throw new Error(`its path is longer than ${LONGEST_SOCKET} bytes`);
+    // Left by a daemon that was killed: whoever starts one holds the guard, so nobody listens there.
+    rmSync(socket, { force: true });
+    await bind(server, { path: socket });
+    chmodSync(socket, 0o600);
+    return true;
+  } catch (error) {
+    log.warn('there is no socket for the person; all calls come by the port', {
+      socket,
+      error: String(error),
+    });
+    return false;
+  }
+}
+
+function bind(server: Server, where: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => {
+    server.listen(where, () => {
       server.off('error', reject);
       resolve();
     });
@@ -103,6 +169,11 @@ const CODES: Readonly<Record<number, ErrorCode>> = { 403: 'not_allowed', 404: 'n
 function refuse(exchange: Exchange, { status, why }: { status: number; why: string }): void {
   atTheDoor.add(exchange);
   sendError(exchange, new ReveilleError(CODES[status] ?? 'invalid_input', why), status);
+}
+
+function tooMany(exchange: Exchange, why: string, retryS = 1): void {
+  exchange.response.setHeader('connection', 'close').setHeader('retry-after', String(retryS));
+  sendError(exchange, new ReveilleError('limit_reached', why, { data: { retryAfterMs: retryS * 1_000 } }));
 }
 
 const SPOILED: Readonly<Record<string, string>> = {

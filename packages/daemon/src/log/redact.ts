@@ -5,22 +5,28 @@ const SECRET_NAMES =
 const HARMLESS = /^(?:maxtokens|inputtokens|outputtokens|tokens)$/;
 
 /**
+ * Our own credentials, as text. They have a shape of their own, so a long one is found also in the middle of a word, as
+ * after the `n` of an escaped line break; a short one, which may be the beginning of a longer one, only where a word begins.
+ */
+const CREDENTIAL = /(?<![A-Za-z0-9])rv[psrbt]_[A-Za-z0-9_.-]{8,400}|rv[psrbt]_[A-Za-z0-9_.-]{24,400}/g;
+
+/**
  * What secrets look like when they turn up in text: our own credentials, Authorization headers, keys of model vendors
  * and code hosts, signed tokens, private keys, passwords in URLs and in assignments. Every pattern is bounded and
- * has one way to match, so that no text makes it slow.
+ * has one way to match, so that no text makes it slow. A word also begins after an escaped character, as in JSON.
  */
 const SECRET_TEXTS: readonly RegExp[] = [
-  /\brv[psrbt]_[A-Za-z0-9_.-]{8,400}/g,
-  /\b(?:bearer|basic) {1,4}[A-Za-z0-9._~+/=-]{8,4000}/gi,
-  /\b(?:sk|pk|rk|xai|gsk|fw|pplx|r8|hf|nvapi)[-_][A-Za-z0-9_-]{8,400}/g,
-  /\bgh[a-z]_[A-Za-z0-9]{16,400}/g,
-  /\bgithub_pat_[A-Za-z0-9_]{16,400}/g,
-  /\bglpat-[A-Za-z0-9_-]{16,400}/g,
-  /\bxox[a-z]-[A-Za-z0-9-]{8,400}/g,
-  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /\bAIza[A-Za-z0-9_-]{30,60}/g,
-  /\bnpm_[A-Za-z0-9]{30,60}/g,
-  /\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,4000}/g,
+  CREDENTIAL,
+  /(?:\b|(?<=\\[bfnrt]))(?:bearer|basic) {1,4}[A-Za-z0-9._~+/=-]{8,4000}/gi,
+  /(?:\b|(?<=\\[bfnrt]))(?:sk|pk|rk|xai|gsk|fw|pplx|r8|hf|nvapi)[-_][A-Za-z0-9_-]{8,400}/g,
+  /(?:\b|(?<=\\[bfnrt]))gh[a-z]_[A-Za-z0-9]{16,400}/g,
+  /(?:\b|(?<=\\[bfnrt]))github_pat_[A-Za-z0-9_]{16,400}/g,
+  /(?:\b|(?<=\\[bfnrt]))glpat-[A-Za-z0-9_-]{16,400}/g,
+  /(?:\b|(?<=\\[bfnrt]))xox[a-z]-[A-Za-z0-9-]{8,400}/g,
+  /(?:\b|(?<=\\[bfnrt]))(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /(?:\b|(?<=\\[bfnrt]))AIza[A-Za-z0-9_-]{30,60}/g,
+  /(?:\b|(?<=\\[bfnrt]))npm_[A-Za-z0-9]{30,60}/g,
+  /(?:\b|(?<=\\[bfnrt]))eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,4000}/g,
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g,
   /(?<=:\/\/[^\s/:@]{0,200}:)[^\s/@]{1,400}(?=@)/g,
   /(?<=(?:api[_-]?key|token|secret|password|passwd|authorization)["']?\s{0,3}[:=]\s{0,3}["']?)[^\s"',;&]{6,4000}/gi,
@@ -35,6 +41,27 @@ export function redactText(text: string): string {
   const cut =
     text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)` : text;
   return SECRET_TEXTS.reduce((seen, pattern) => seen.replaceAll(pattern, HIDDEN), cut);
+}
+
+/**
+ * The same value without our own credentials, for what is kept and read again: nobody needs one there. Nothing else is
+ * taken out, because a name in a result may look like a key of somebody's. What holds none is returned as it is.
+ */
+export function withoutCredentials<T>(value: T): T {
+  return hideIn(value) as T;
+}
+
+function hideIn(value: unknown): unknown {
+  if (typeof value === 'string') return value.includes('rv') ? value.replaceAll(CREDENTIAL, HIDDEN) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const hidden = value.map(hideIn);
+    return hidden.some((inner, i) => inner !== value[i]) ? hidden : value;
+  }
+  const entries = Object.entries(value);
+  const hidden = entries.map(([key, inner]) => [hideIn(key) as string, hideIn(inner)] as const);
+  const same = hidden.every(([key, inner], i) => key === entries[i]?.[0] && inner === entries[i]?.[1]);
+  return same ? value : Object.fromEntries(hidden);
 }
 
 /** A copy that may be written: no secrets, bounded in depth, width and length. */

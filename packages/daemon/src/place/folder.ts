@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
 
 /** Where the daemon of one user keeps what is its own. */
@@ -8,6 +8,8 @@ export interface Place {
   readonly home: string;
   /** Port, token and identity of the daemon that runs; see lock-file.ts. */
   readonly lockFile: string;
+  /** Where the person's own programs reach the daemon; see http/server.ts. */
+  readonly socket: string;
   /** Held, by the operating system, as long as a daemon lives; see guard.ts. */
   readonly guard: string;
   /** The secret that credentials are made with, and the name of this host. */
@@ -37,6 +39,7 @@ export function placeOf(env: Environment): Place {
   return {
     home,
     lockFile: join(home, 'daemon.json'),
+    socket: join(home, 'daemon.sock'),
     guard: join(home, 'daemon.guard'),
     identity: join(home, 'identity.json'),
     pages: join(home, 'pages.json'),
@@ -48,6 +51,11 @@ export function placeOf(env: Environment): Place {
     userConfig: join(config, 'config.yaml'),
   };
 }
+
+/** The folders that no agent and no repository may reach: tokens, database, transcripts, settings, cache. */
+export const ownFolders = ({ home, userConfig }: Place): readonly string[] => [
+  ...new Set([home, dirname(userConfig)]),
+];
 
 function xdg(env: Environment, name: string, otherwise: string): string {
   const value = env[name];

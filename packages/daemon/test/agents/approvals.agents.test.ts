@@ -35,3 +35,25 @@ describe.each(ASKING)('$name', ({ name, shell }) => {
     expect(end.work?.files.map(({ path }) => path)).toEqual(['one.txt']);
   });
 });
+
+describe('opencode', () => {
+  const opencode = VENDORS.filter(({ name }) => name === 'opencode');
+  test.each(opencode)('[EXE10.21] is asked once about a write', async ({ name, write }) => {
+    await using house = await AgentsHouse.open();
+    house.env['REVEILLE_APPROVALS_PRESET'] = 'careful';
+    const client = await house.connect();
+    const steps = [write('one.txt', 'one\n'), report('done')];
+    const view = await house.run(client, { agent: `${name}:coder`, prompt: scripted({ steps }) });
+    const seen: (string | undefined)[] = [];
+    await until(async () => {
+      for (const request of await client.inbox()) {
+        seen.push(request.action?.tool);
+        await client.answer({ request: request.id, answer: 'approve' });
+      }
+      return (await client.getTask(view.task.id)).end !== null;
+    });
+    expect(seen).toEqual(['edit_file']);
+    const end = await endOf(client, view);
+    expect(end.work?.files.map(({ path }) => path)).toEqual(['one.txt']);
+  });
+});

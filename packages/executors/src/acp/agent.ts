@@ -3,6 +3,7 @@ import type { RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import { isReveilleError } from '@reveille/protocol';
 import { costOf, type Consumed } from '../prices/prices.ts';
+import { ApprovedWrites } from './approved-writes.ts';
 import { Listener } from './events.ts';
 import { Failed, exitWords, failureInWords, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
@@ -13,13 +14,16 @@ import {
   allows,
   judge,
   optionFor,
+  ownToolsOf,
   ruledOut,
   wishOf,
   type AgentAction,
   type Judging,
+  type OwnTools,
 } from './permission.ts';
+import { interruptedIn, restarted } from './restart-words.ts';
 import { fieldsOf, type Fields } from './shapes.ts';
-import { UsageCounter } from './usage.ts';
+import { UsageCounter, type Amounts } from './usage.ts';
 
 interface Turn {
   readonly input: TurnInput;
@@ -33,7 +37,6 @@ interface Turn {
   giveUp?: NodeJS.Timeout;
 }
 
-const NONE: ReadonlySet<string> = new Set();
 const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
 
 /**
@@ -52,6 +55,8 @@ export class AcpAgent implements Agent {
   readonly #name: string;
   readonly #listener: Listener;
   readonly #usage: UsageCounter;
+  readonly #ownTools: OwnTools;
+  readonly #writes = new ApprovedWrites();
   /** Wishes that somebody is being asked about; the same one twice is asked once. */
   readonly #wishes = new Map<string, Promise<string>>();
   #life: Life | null = null;
@@ -74,7 +79,8 @@ export class AcpAgent implements Agent {
     this.#ledger = ledger;
     this.#name = `${spec.run}.${spec.epoch}`;
     this.#token = spec.resume;
-    this.#listener = new Listener((event) => this.#tell(event));
+    this.#ownTools = ownToolsOf(options);
+    this.#listener = new Listener((event) => this.#tell(event), spec.workspace?.path ?? null);
     this.#usage = new UsageCounter(options.preset.quirks.usage);
     // On record before there is a process, so that none can be forgotten.
     spec.report({ type: 'started', identity: this.#name, resume: null });
@@ -86,6 +92,7 @@ export class AcpAgent implements Agent {
     const [over, answered] = [new AbortController(), Promise.withResolvers<void>()];
     const turn: Turn = { input, over, answered, prompt: null, cancelled: false };
     this.#turn = turn;
+    this.#writes.clear();
     this.#listener.turnBegins();
     if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#startAgain());
     // What goes wrong with us is told like what goes wrong with it: nobody must wait for ever.
@@ -137,8 +144,8 @@ export class AcpAgent implements Agent {
       }
       const life = (this.#life = new Life(this.#owner(), this.#options, launch));
       this.#lives++;
-      const { pid } = life.process;
-      if (pid !== undefined) this.#ledger.record(this.#name, pid);
+      const { pid, kept } = life.process;
+      if (pid !== undefined) this.#ledger.record(this.#name, pid, kept);
       this.#watch(life);
       await life.begin(this.#token);
       await this.#introduce(life);
@@ -163,6 +170,7 @@ export class AcpAgent implements Agent {
       update: (update: unknown) => this.#hear(update),
       permission: (toolCall: unknown, options: unknown) => this.#permission(toolCall, options),
       touched: (path: string) => this.#tell({ type: 'file_touched', path }),
+      takeApproval: (path: string, content: string) => this.#writes.take(path, content),
     };
   }
 
@@ -213,10 +221,8 @@ export class AcpAgent implements Agent {
 
   async #answered(turn: Turn, response: Fields): Promise<void> {
     this.#listener.turnEnds();
-    const used = this.#usage.turnEnded(response);
-    const id = `${this.#spec.epoch}-${++this.#usages}`;
-    if (used)
-      this.#tell({ type: 'usage', id, tokens: used.tokens, usd: used.usd ?? this.#priced(used.parts) });
+    const used = this.#usage.turnEnded(response, this.#listener.calls);
+    if (used) this.#tellUsage('final', used);
     if (response['stopReason'] === 'refusal' && !turn.cancelled)
       return this.#fail({ class: 'refusal', message: `${this.#options.preset.title} refused to go on.` });
     const failure = failureInWords(this.#options.preset, this.#listener.lastWords);
@@ -266,16 +272,24 @@ export class AcpAgent implements Agent {
   }
 
   #hear(update: unknown): void {
-    if (fieldsOf(update)['sessionUpdate'] === 'usage_update') this.#hearCost(update);
     // What comes between turns belongs to none, and shows nothing.
-    if (this.#turn && this.#turn.prompt !== null) this.#listener.hear(update);
+    if (!this.#turn || this.#turn.prompt === null) return;
+    // A budget that is used up must not wait for the end of the turn.
+    const used = this.#usage.hear(update);
+    if (used) this.#tellUsage('interim', used);
+    this.#listener.hear(update);
   }
 
-  /** In the middle of a turn already: a budget that is used up must not wait for its end. */
-  #hearCost(update: unknown): void {
-    this.#usage.hear(update);
-    const usd = this.#usage.spent();
-    if (usd > 0) this.#tell({ type: 'usage', id: `${this.#spec.epoch}-${++this.#usages}`, tokens: 0, usd });
+  #tellUsage(kind: 'interim' | 'final', { tokens, usd, parts, estimated }: Amounts): void {
+    const id = `${this.#spec.epoch}-${++this.#usages}`;
+    this.#tell({
+      type: 'usage',
+      id,
+      kind,
+      tokens,
+      usd: usd ?? this.#priced(parts),
+      ...(estimated ? { estimated } : {}),
+    });
   }
 
   async #permission(toolCall: unknown, options: unknown): Promise<RequestPermissionResponse> {
@@ -283,18 +297,18 @@ export class AcpAgent implements Agent {
     if (!turn || turn.cancelled || this.#stopped) return CANCELLED;
     const call = this.#listener.callOf(toolCall);
     const confined = this.#life?.confined ?? false;
-    const { policy, ownTools = NONE } = this.#options;
-    const judging = { policy, ownTools, confined, writes: !this.#readOnly };
+    const { policy } = this.#options;
+    const judging = { policy, ownTools: this.#ownTools, confined, writes: !this.#readOnly };
     const verdict = await this.#verdict(turn, call, judging);
     if (verdict === 'gone' || turn.over.signal.aborted) return CANCELLED;
+    if (verdict === 'allow') this.#writes.add(call);
     const optionId = optionFor(options, verdict);
     return optionId === null ? CANCELLED : { outcome: { outcome: 'selected', optionId } };
   }
 
   async #verdict(turn: Turn, call: Fields, judging: Judging): Promise<'allow' | 'deny' | 'gone'> {
     const { permits } = this.#options;
-    if (permits)
-      return ruledOut(call, judging) ?? this.#permit(turn, permits, actionOf(call, judging.confined));
+    if (permits) return ruledOut(call, judging) ?? this.#permit(turn, permits, actionOf(call, judging));
     const judged = judge(call, judging);
     return judged === 'ask' ? this.#ask(turn, call) : judged;
   }
@@ -375,17 +389,4 @@ function startFailure(error: unknown): Failure {
   if (error instanceof Failed) return error.failure;
   const message = error instanceof Error ? error.message : String(error);
   return { class: isReveilleError(error) ? 'invalid' : 'unknown', message };
-}
-
-const interruptedIn = (prompt: string): string =>
-  `You were interrupted, and have forgotten what you did and were told just before. Look at what is there before you go on. You had been told:\n\n${prompt}\n\nSince then:`;
-
-export function restarted({ task }: StartSpec, did: string): string {
-  return [
-    'You worked on a task before, but your session could not be taken up again: you begin anew and remember nothing.',
-    `The task (${task.id}): ${task.prompt}`,
-    ...(task.expectedOutput ? [`Expected output: ${task.expectedOutput}`] : []),
-    ...(did ? [`What you did so far:\n${did}`] : []),
-    'Look at what is there before you go on; report with a2a_subtask_complete when you are done.',
-  ].join('\n');
 }

@@ -71,7 +71,7 @@ async function ask(preset: Preset, program: string, options: DetectOptions): Pro
     dispose: async () => undefined,
   });
   const ears = { update: () => undefined, permission: async () => NOBODY, garbage: () => undefined };
-  const link = new Link(agent, ears, new ClientDoors(null, () => undefined));
+  const link = new Link(agent, ears, new ClientDoors(null, NOBODY_OWNS));
   try {
     return await answerOf(preset, agent, link, options);
   } finally {
@@ -81,6 +81,7 @@ async function ask(preset: Preset, program: string, options: DetectOptions): Pro
   }
 }
 
+const NOBODY_OWNS = { touched: () => undefined, takeApproval: () => false };
 const NOBODY = { outcome: { outcome: 'cancelled' } } as const;
 
 async function answerOf(

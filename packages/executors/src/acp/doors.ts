@@ -9,7 +9,8 @@ import { fieldsOf, listOf, numberOf, textOf } from './shapes.ts';
  */
 export interface Hands {
   readFile(path: string): Promise<string>;
-  writeFile(path: string, content: string): Promise<void>;
+  /** `approved`: somebody has agreed to exactly this write already. */
+  writeFile(path: string, content: string, options: { readonly approved: boolean }): Promise<void>;
   /** Runs a command in the sandbox to its end. */
   run(
     command: readonly string[],
@@ -35,16 +36,25 @@ interface ExitStatus {
   readonly signal: string | null;
 }
 
+/** What the owner of these doors is told and knows. */
+interface DoorOwner {
+  readonly touched: (path: string) => void;
+  /** Whether a write was approved before. It is asked once for each. */
+  readonly takeApproval: (path: string, content: string) => boolean;
+}
+
 /** The answers to `fs/*` and `terminal/*`. */
 export class ClientDoors {
   readonly #hands: Hands | null;
-  readonly #touched: (path: string) => void;
+  readonly #owner: DoorOwner;
   readonly #terminals = new Map<string, Terminal>();
   #count = 0;
+  /** Commands that have not ended, also of terminals that were released. */
+  #running = 0;
 
-  constructor(hands: Hands | null, touched: (path: string) => void) {
+  constructor(hands: Hands | null, owner: DoorOwner) {
     this.#hands = hands;
-    this.#touched = touched;
+    this.#owner = owner;
   }
 
   async readFile(params: unknown): Promise<{ content: string }> {
@@ -58,15 +68,17 @@ export class ClientDoors {
   }
 
   async writeFile(params: unknown): Promise<Record<string, never>> {
-    const { path, content } = fieldsOf(params);
-    await this.#through((hands) => hands.writeFile(textOf(path), textOf(content)));
-    this.#touched(textOf(path));
+    const fields = fieldsOf(params);
+    const [path, content] = [textOf(fields['path']), textOf(fields['content'])];
+    const approved = this.#owner.takeApproval(path, content);
+    await this.#through((hands) => hands.writeFile(path, content, { approved }));
+    this.#owner.touched(path);
     return {};
   }
 
   async createTerminal(params: unknown): Promise<{ terminalId: string }> {
     const { command, args, env } = fieldsOf(params);
-    if (this.#terminals.size >= TERMINALS)
+    if (Math.max(this.#terminals.size, this.#running) >= TERMINALS)
       throw new RequestError(-32_603, `There are ${TERMINALS} terminals already; release one.`);
     const output = new Tail(OUTPUT);
     const stop = new AbortController();
@@ -89,7 +101,11 @@ export class ClientDoors {
     );
     const id = `terminal-${++this.#count}`;
     const terminal: Terminal = { output, stop, ended, status: null };
-    void ended.then((status) => (terminal.status = status));
+    this.#running++;
+    void ended.then((status) => {
+      terminal.status = status;
+      this.#running--;
+    });
     this.#terminals.set(id, terminal);
     return { terminalId: id };
   }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { ExecutorEvent } from '@reveille/core';
 import { Tail } from './lines.ts';
-import { at, brief, fieldsOf, listOf, textOf, type Fields } from './shapes.ts';
+import { at, brief, charsOf, fieldsOf, listOf, textOf, type Fields } from './shapes.ts';
 
 /** What is kept of what an agent says: its last words. */
 const WORDS = 8_000;
@@ -9,10 +10,21 @@ const NAME = 120;
 /** Results that are remembered to tell news from the same again. */
 const REMEMBERED = 512;
 const OPEN_CALLS = 1_000;
+/** Characters of what is known of all open calls; past that the oldest are forgotten. */
+const KNOWN_OF_CALLS = 2_000_000;
+/** No file system has longer ones. */
+const LONGEST_PATH = 4_096;
+const PATHS_OF_CALL = 200;
+/** Words and thoughts are told so often at most. */
+const TELL_MS = 200;
 
 interface Call {
   readonly id: string;
+  /** Its first title: later ones may be made for people. */
+  announced: string;
   fields: Fields;
+  /** Characters of `fields`. */
+  size: number;
   told: boolean;
 }
 
@@ -22,13 +34,22 @@ type Tell = (event: ExecutorEvent) => void;
 export class Listener {
   readonly #tell: Tell;
   readonly #words = new Tail(WORDS);
+  /** What it has thought since the last thing it said or did: it comes in pieces, and is told as a whole. */
+  readonly #thoughts = new Tail(WORDS);
   readonly #calls = new Map<string, Call>();
   readonly #results = new Set<string>();
+  /** Where its files are; null: nobody knows. */
+  readonly #root: string | null;
+  /** Characters that `#calls` holds. */
+  #known = 0;
   #speaking = false;
   #lastTold = 0;
+  /** Calls of the turn that were told. */
+  calls = 0;
 
-  constructor(tell: Tell) {
+  constructor(tell: Tell, root: string | null = null) {
     this.#tell = tell;
+    this.#root = root;
   }
 
   /** What it said since the last call or the beginning of the turn. */
@@ -38,13 +59,15 @@ export class Listener {
 
   turnBegins(): void {
     this.#words.clear();
+    this.#thoughts.clear();
     this.#speaking = false;
-    this.#calls.clear();
+    this.calls = 0;
+    this.#forgetCalls();
   }
 
   turnEnds(): void {
     this.#flush();
-    this.#calls.clear();
+    this.#forgetCalls();
   }
 
   /** One `session/update` of a turn. */
@@ -54,7 +77,8 @@ export class Listener {
       case 'agent_message_chunk':
         return this.#says(textOf(at(fields, 'content', 'text')));
       case 'agent_thought_chunk':
-        return this.#tell({ type: 'thought', text: textOf(at(fields, 'content', 'text')) });
+        this.#thoughts.add(textOf(at(fields, 'content', 'text')));
+        return this.#tell({ type: 'sign' });
       case 'tool_call':
       case 'tool_call_update':
         return this.#calling(fields);
@@ -69,34 +93,43 @@ export class Listener {
   /** What is known of a call, also from earlier words about it: a request for permission may say very little. */
   callOf(toolCall: unknown): Fields {
     const fields = fieldsOf(toolCall);
-    const known = this.#calls.get(textOf(fields['toolCallId']))?.fields ?? {};
-    return { ...known, ...present(fields) };
+    const known = this.#calls.get(textOf(fields['toolCallId']));
+    return { ...known?.fields, ...present(fields), announced: known?.announced ?? '' };
   }
 
   /** The first word at once, then a few times a second: who listens wants to know what it says, not each syllable. */
   #says(text: string): void {
     if (text === '') return;
+    this.#flushThoughts();
     if (!this.#speaking) this.#words.clear();
     this.#words.add(text);
     const now = performance.now();
-    const due = !this.#speaking || now - this.#lastTold > 200;
+    const due = !this.#speaking || now - this.#lastTold > TELL_MS;
     this.#speaking = true;
     if (!due) return;
     this.#lastTold = now;
     this.#tell({ type: 'output', text: this.#words.text });
   }
 
+  #flushThoughts(): void {
+    const { text } = this.#thoughts;
+    this.#thoughts.clear();
+    if (text !== '') this.#tell({ type: 'thought', text });
+  }
+
   #flush(): void {
+    this.#flushThoughts();
     if (this.#speaking) this.#tell({ type: 'output', text: this.#words.text });
     this.#speaking = false;
   }
 
   #calling(fields: Fields): void {
     const id = textOf(fields['toolCallId']);
-    if (id === '') return;
-    const call = this.#calls.get(id) ?? { id, fields: {}, told: false };
+    if (id === '' || id.length > NAME * 2) return;
+    const call = this.#calls.get(id) ?? { id, announced: '', fields: {}, size: 0, told: false };
     call.fields = { ...call.fields, ...present(fields) };
-    if (!this.#calls.has(id) && this.#calls.size < OPEN_CALLS) this.#calls.set(id, call);
+    call.announced ||= textOf(fields['title']).slice(0, NAME * 4);
+    this.#keep(call);
     const status = textOf(fields['status']);
     const ended = status === 'completed' || status === 'failed';
     // Some announce a call before they know its arguments: without them every call of a tool looks the same.
@@ -105,12 +138,33 @@ export class Listener {
     if (!ended) return;
     this.#tellFiles(call);
     this.#tell({ type: 'tool_end', id, failed: status === 'failed', news: this.#isNews(call) });
-    this.#calls.delete(id);
+    this.#forget(call);
+  }
+
+  #keep(call: Call): void {
+    this.#forget(call);
+    call.size = charsOf(call.fields);
+    this.#known += call.size;
+    this.#calls.set(call.id, call);
+    for (const oldest of this.#calls.values()) {
+      if (this.#calls.size <= OPEN_CALLS && this.#known <= KNOWN_OF_CALLS) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(call: Call): void {
+    if (this.#calls.delete(call.id)) this.#known -= call.size;
+  }
+
+  #forgetCalls(): void {
+    this.#calls.clear();
+    this.#known = 0;
   }
 
   #tellCall(call: Call): void {
     if (call.told) return;
     call.told = true;
+    this.calls++;
     this.#flush();
     const { title, name, kind, rawInput, locations } = call.fields;
     const said = textOf(name) || textOf(title) || textOf(kind) || 'a tool';
@@ -123,9 +177,17 @@ export class Listener {
     const diffs = content.filter(({ type }) => type === 'diff').map(({ path }) => textOf(path));
     const changes = ['edit', 'delete', 'move'].includes(textOf(fields['kind']));
     const places = changes ? listOf(fields['locations']).map((place) => textOf(at(place, 'path'))) : [];
-    const failed = fields['status'] === 'failed';
-    for (const path of new Set([...diffs, ...places]))
-      if (path !== '' && !failed) this.#tell({ type: 'file_touched', path });
+    if (fields['status'] === 'failed') return;
+    const paths = [...new Set([...diffs, ...places])].filter((path) => this.#isOwn(path));
+    for (const path of paths.slice(0, PATHS_OF_CALL)) this.#tell({ type: 'file_touched', path });
+  }
+
+  /** Whether it can be a file of its checkout: others are none of its work. */
+  #isOwn(path: string): boolean {
+    if (path === '' || path.length > LONGEST_PATH) return false;
+    if (this.#root === null) return true;
+    const beneath = relative(this.#root, resolve(this.#root, path));
+    return beneath !== '..' && !beneath.startsWith(`..${sep}`) && !isAbsolute(beneath);
   }
 
   /** The same result again is no news, whichever call brought it. */

@@ -19,7 +19,7 @@ export function acpExecutor(options: AcpOptions): Executor {
 }
 
 /** Of an agent of which nothing is known nothing is promised but what its protocol obliges it to. */
-function capabilitiesOf({ midTurn, resumes, usage, cost = false }: Quirks): Capabilities {
+function capabilitiesOf({ midTurn, resumes, usage, reports, cost = false }: Quirks): Capabilities {
   const known = midTurn !== 'unknown';
   return {
     steer: midTurn === 'steers',
@@ -27,5 +27,6 @@ function capabilitiesOf({ midTurn, resumes, usage, cost = false }: Quirks): Capa
     approve: known,
     usage: known && usage !== 'last',
     cost,
+    reports,
   };
 }

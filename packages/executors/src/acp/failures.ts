@@ -1,4 +1,5 @@
 import type { ErrorClass } from '@reveille/protocol';
+import { endOf } from './lines.ts';
 import type { Preset } from './presets.ts';
 import type { Exit } from './process.ts';
 import { brief, fieldsOf, textOf } from './shapes.ts';
@@ -98,7 +99,10 @@ export const missing = (preset: Preset): Failure => ({
   message: `${preset.title} is not installed: there is no ${preset.programs.join(' or ')} on the PATH. To install it: ${preset.install}.`,
 });
 
-/** Its process is gone, and nobody had asked it to go. Before it was ready, a second try would end the same way. */
+/**
+ * Its process is gone, and nobody had asked it to go. Before it was ready, a second try would end the same way, unless a
+ * signal ended it: that came from outside, so it is tried again.
+ */
 export function exitFailure(preset: Preset, exit: Exit, errors: string, ready: boolean): Failure {
   const how = exitWords(exit);
   const gone = exit.error?.code === 'ENOENT' || exit.code === 127;
@@ -114,12 +118,21 @@ export function exitFailure(preset: Preset, exit: Exit, errors: string, ready: b
   };
 }
 
+/** It was ended for what its run took. Another try would take as much. */
+export const overran = (title: string, why: string): Failure => ({
+  class: 'limit',
+  message: `${title} was ended because ${why}. Raise the setting if the work needs more, or give the work to smaller tasks.`,
+});
+
 export function exitWords({ code, signal, error }: Exit): string {
   if (error) return error.message;
-  return signal === null ? `exit code ${code ?? '?'}` : `killed by ${signal}`;
+  return signal === null ? `exit code ${code ?? '?'}` : signalWords(signal);
 }
+
+export const signalWords = (signal: NodeJS.Signals): string =>
+  signal === 'SIGKILL' ? 'killed by SIGKILL, as the system does when memory runs out' : `killed by ${signal}`;
 
 const lastWords = (errors: string): string => {
   const text = errors.trim();
-  return text === '' ? '' : `; it said: ${text.slice(-WORDS)}`;
+  return text === '' ? '' : `; it said: ${endOf(text, WORDS)}`;
 };

@@ -4,7 +4,7 @@ export type { AcpOptions, AgentPermits, ToolAccess, Waits } from './options.ts';
 export type { Hands } from './doors.ts';
 export { PRESETS, custom, type Holding, type Preset, type Quirks } from './presets.ts';
 export type { Launch } from './process.ts';
-export type { AgentAction, Wish } from './permission.ts';
+export { shellWord, type AgentAction, type Wish } from './permission.ts';
 export { checkEndpoint, endpointOf } from './endpoint.ts';
 export { endpointsIn, environmentFor } from './environment.ts';
 export { missing } from './failures.ts';

@@ -2,10 +2,11 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MARK } from './process.ts';
-import { endStrays, killGroup } from './strays.ts';
+import { endKept, endStrays, killGroup } from './strays.ts';
 
 const EVERY_MS = 10;
-const TRIES = 500;
+const TRIES = 800;
+const KEEPER_TRIES = 500;
 const ENDING = '.json';
 
 /**
@@ -24,9 +25,10 @@ export class Ledger {
   }
 
   /** At once, before anything else can happen to us. */
-  record(name: string, pid: number): void {
+  record(name: string, pid: number, kept = false): void {
     const identity = this.#identityOf(pid);
-    writeFileSync(this.#file(name), JSON.stringify({ pid, identity }), { mode: 0o600 });
+    const record = { pid, identity, ...(kept ? { kept } : {}) };
+    writeFileSync(this.#file(name), JSON.stringify(record), { mode: 0o600 });
   }
 
   forget(name: string): void {
@@ -36,11 +38,12 @@ export class Ledger {
   /** Resolves when nothing lives that was recorded under the name. */
   async reap(name: string): Promise<void> {
     const found = this.#read(name);
-    if (found) {
-      for (let tries = 0; tries < TRIES && this.#identityOf(found.pid) === found.identity; tries++) {
-        killGroup(found.pid, 'SIGKILL');
-        await sleep(EVERY_MS);
-      }
+    const isAlive = (): boolean => found !== null && this.#identityOf(found.pid) === found.identity;
+    for (let tries = 0; tries < TRIES && isAlive(); tries++) {
+      // A keeper kills what is below it and then ends; killed itself, it could not.
+      if (found?.kept && tries < KEEPER_TRIES) endKept(found.pid);
+      else killGroup(found?.pid, 'SIGKILL');
+      await sleep(EVERY_MS);
     }
     await endStrays(`${MARK}=${name}`);
     this.forget(name);
@@ -63,14 +66,15 @@ export class Ledger {
     });
   }
 
-  #read(name: string): { readonly pid: number; readonly identity: string } | null {
+  #read(name: string): { readonly pid: number; readonly identity: string; readonly kept: boolean } | null {
     try {
       const value: unknown = JSON.parse(readFileSync(this.#file(name), 'utf8'));
       if (typeof value !== 'object' || value === null || !('pid' in value) || !('identity' in value))
         return null;
       const { pid, identity } = value;
       // Of a process that was gone before it could be named nothing is left but what has its mark.
-      return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity } : null;
+      const kept = 'kept' in value && value.kept === true;
+      return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity, kept } : null;
     } catch {
       return null;
     }

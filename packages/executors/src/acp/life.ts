@@ -2,10 +2,11 @@ import type { StartSpec } from '@reveille/core';
 import { RequestError, type RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import { BRIDGE } from './bridge.ts';
 import { ClientDoors } from './doors.ts';
-import { Failed, exitFailure, hangs, requestFailed, tooOld, type Failure } from './failures.ts';
+import { Failed, exitFailure, hangs, overran, requestFailed, tooOld, type Failure } from './failures.ts';
 import { History } from './history.ts';
 import { Link, type Announced, type ToolServer } from './link.ts';
 import { WAITS, type AcpOptions, type Waits } from './options.ts';
+import { SERVER } from './presets.ts';
 import { AgentProcess, type Exit, type Launch } from './process.ts';
 
 /** What a life needs of the agent it is of. */
@@ -15,6 +16,7 @@ export interface Owner {
   readonly update: (update: unknown) => void;
   readonly permission: (toolCall: unknown, options: unknown) => Promise<RequestPermissionResponse>;
   readonly touched: (path: string) => void;
+  readonly takeApproval: (path: string, content: string) => boolean;
 }
 
 const GARBAGE_TOLD = 20;
@@ -48,7 +50,7 @@ export class Life {
     this.confined = launch.confined;
     this.#cwd = launch.workdir;
     this.process = new AgentProcess(owner.name, launch, options.graces);
-    this.#doors = new ClientDoors(options.hands(owner.spec), owner.touched);
+    this.#doors = new ClientDoors(options.hands(owner.spec), owner);
     const garbage = (beginning: string): void => this.#tellGarbage(beginning);
     const update = (session: string, said: unknown): void => this.#hear(session, said);
     const ears = { update, permission: owner.permission, garbage };
@@ -124,6 +126,8 @@ export class Life {
   }
 
   exitFailure(exit: Exit): Failure {
+    const { overrun } = this.process;
+    if (overrun !== null) return overran(this.#options.preset.title, overrun);
     return exitFailure(this.#options.preset, exit, this.process.errors.text, this.ready);
   }
 
@@ -166,7 +170,7 @@ export class Life {
 
   #toolServer(announced: Announced): ToolServer {
     const { url, token } = this.#options.tools(this.#owner.spec);
-    const name = 'reveille';
+    const name = SERVER;
     if (announced.httpMcp && this.#options.preset.quirks.mcp === 'http')
       return { type: 'http', name, url, headers: [{ name: 'Authorization', value: `Bearer ${token}` }] };
     const env = Object.entries({ REVEILLE_MCP_URL: url, REVEILLE_MCP_TOKEN: token });

@@ -1,12 +1,14 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
+import { LEAST_BYTES, Pace } from './pace.ts';
 
 /** The longest line that is a message. Longer ones are let by, however long, without being kept. */
-const LONGEST_LINE = 32 * 2 ** 20;
+const LONGEST_LINE = 8 * 2 ** 20;
 const SHOWN = 200;
 
 export interface LineOptions {
   readonly longest?: number;
+  readonly pace?: Pace;
   /** Something on the output that is no message: what it begins with. */
   readonly garbage: (beginning: string) => void;
 }
@@ -19,7 +21,7 @@ export async function* messagesOf(
   output: AsyncIterable<Buffer>,
   options: LineOptions,
 ): AsyncGenerator<AnyMessage> {
-  const { longest = LONGEST_LINE, garbage } = options;
+  const { longest = LONGEST_LINE, pace = new Pace(), garbage } = options;
   let parts: Buffer[] = [];
   let size = 0;
   let tooLong = false;
@@ -38,13 +40,16 @@ export async function* messagesOf(
   };
   for await (const chunk of output) {
     let from = 0;
+    let messages = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
       keep(chunk.subarray(from, end));
       from = end + 1;
+      messages++;
       const message = take();
       if (message) yield message;
     }
     if (from < chunk.length) keep(chunk.subarray(from));
+    await pace.heard(Math.max(chunk.length, messages * LEAST_BYTES));
   }
   const last = take();
   if (last) yield last;
@@ -116,23 +121,33 @@ function writeLine(input: Writable, line: string): Promise<void> {
 export class Tail {
   readonly #most: number;
   #text = '';
+  #isCut = false;
 
   constructor(most: number) {
     this.#most = most;
   }
 
   add(text: string): void {
+    this.#isCut ||= this.#text.length + text.length > this.#most;
     this.#text = (this.#text + text.slice(-this.#most)).slice(-this.#most);
   }
 
+  /** It never begins in the middle of a word: the rest of a key would not be known for one. */
   get text(): string {
-    return this.#text;
+    return this.#isCut ? withoutHalfWord(this.#text) : this.#text;
   }
 
   clear(): void {
     this.#text = '';
+    this.#isCut = false;
   }
 }
+
+const withoutHalfWord = (text: string): string => text.replace(/^\S{1,4000}/, '…');
+
+/** The end of a text, from the beginning of a word on. */
+export const endOf = (text: string, most: number): string =>
+  text.length > most ? withoutHalfWord(text.slice(-most)) : text;
 
 /** Who reads it must never be behind by more than a chunk. */
 export function tailOf(stream: Readable, most: number): Tail {

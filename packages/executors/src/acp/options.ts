@@ -57,8 +57,8 @@ export interface AcpOptions {
   readonly permits?: AgentPermits;
   /** What a model costs, where an agent says only how much it used; null: nobody knows. */
   readonly priceOf?: (model: string) => Price | null;
-  /** What our own tools are called, for people too: for them nobody is asked. */
-  readonly ownTools?: ReadonlySet<string>;
+  /** The names of our own tools: they ask for themselves. */
+  readonly ownTools: readonly string[];
   /** For calls of the client that were not offered; null: it has no files. */
   readonly hands: (spec: StartSpec) => Hands | null;
   /** Who it is, said once per session; null: nothing to say. */

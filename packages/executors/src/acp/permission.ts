@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ActionKind } from '@reveille/protocol';
+import { kindOfTool, type ActionKind } from '@reveille/protocol';
 import { at, brief, fieldsOf, listOf, textOf, type Fields } from './shapes.ts';
 
 /** What a person or parent is asked, in words, and by which key the same wish is known again. */
@@ -15,14 +15,21 @@ export interface Wish {
  */
 export type Policy = 'boundary' | 'ask';
 
+/** The names of our own tools, by what this vendor calls each of them, exactly. */
+export type OwnTools = ReadonlyMap<string, string>;
+
+export const ownToolsOf = (given: {
+  readonly ownTools: readonly string[];
+  readonly preset: { readonly toolName: (tool: string) => string };
+}): OwnTools => new Map(given.ownTools.map((tool) => [given.preset.toolName(tool), tool]));
+
 export interface Judging {
   readonly policy: Policy;
   /** Whether a sandbox holds the agent. */
   readonly confined: boolean;
   /** Whether it may write at all (AGT4). */
   readonly writes: boolean;
-  /** What our own tools are called, for people too: some agents show no other name. */
-  readonly ownTools: ReadonlySet<string>;
+  readonly ownTools: OwnTools;
 }
 
 export const OPTIONS = ['approve', 'deny'] as const;
@@ -31,9 +38,6 @@ export const OPTIONS = ['approve', 'deny'] as const;
 const HARMLESS = new Set(['read', 'search', 'think']);
 const HELD = new Set(['edit', 'delete', 'move', 'execute', 'fetch']);
 const WRITES = new Set(['edit', 'delete', 'move']);
-/** The names of our tools; agents put their own words around them. */
-const OURS = /(?:^|[^a-z0-9])(?:reveille|a2a_[a-z_]+|orchestrator_[a-z_]+)(?:[^a-z0-9]|$)/i;
-
 /** What an agent's own tool would do, in the words of the catalogue: the same rule holds on every backend. */
 export interface AgentAction {
   readonly tool: string;
@@ -47,7 +51,8 @@ export interface AgentAction {
   readonly detail: string;
 }
 
-const TOOLS: Readonly<Record<string, readonly [tool: string, kind: ActionKind]>> = {
+type ToolAndKind = readonly [tool: string, kind: ActionKind];
+const TOOLS: Readonly<Record<string, ToolAndKind>> & { readonly execute: ToolAndKind } = {
   read: ['read_file', 'read'],
   search: ['search_text', 'read'],
   think: ['think', 'read'],
@@ -58,36 +63,108 @@ const TOOLS: Readonly<Record<string, readonly [tool: string, kind: ActionKind]>>
   fetch: ['web_fetch', 'network'],
 };
 
-export function actionOf(call: Fields, held: boolean): AgentAction {
+/** Kinds that change files. Their `command`, if they have one, is a word like "create", and is judged as well. */
+const CHANGES: ReadonlySet<ActionKind> = new Set(['write', 'delete']);
+
+/** What a call carries counts before what it is called: whatever brings a command runs it. */
+export function actionOf(
+  call: Fields,
+  { confined, ownTools }: Pick<Judging, 'confined' | 'ownTools'>,
+): AgentAction {
   const title = textOf(call['title']) || textOf(call['name']) || 'a tool';
-  const known = TOOLS[textOf(call['kind'])];
-  const [tool, kind] = known ?? [brief(title, 200), 'other' as const];
   const input = call['rawInput'];
-  const places = listOf(call['locations']).map((place) => textOf(at(place, 'path')));
-  const paths = [...new Set([...places, ...pathsIn(input)])].filter((path) => path !== '');
-  const command = kind === 'command' ? commandIn(input) || title : null;
-  const said = [title, ...(input === undefined ? [] : [brief(input, 2_000)])];
+  const own = ownNameOf(call, ownTools);
+  const { command: carried, paths } = carriedBy(call, own !== null);
+  const named = own === null ? (TOOLS[textOf(call['kind'])] ?? UNKNOWN(title)) : ownTool(own);
+  const [tool, kind] = carried === '' || CHANGES.has(named[1]) ? named : TOOLS.execute;
+  const command = carried || (kind === 'command' ? title : null);
+  const diffs = diffsOf(call);
+  const said = [title, ...(input === undefined ? [] : [shown(input, MOST_SHOWN)]), ...diffs.map(diffWords)];
   return {
     tool,
     kind,
     command,
-    paths: kind === 'command' ? [] : paths.slice(0, 100),
-    held,
-    input: [title, textOf(call['kind']), input ?? null, places],
+    paths,
+    held: confined,
+    input: [title, textOf(call['kind']), input ?? null, paths, diffs],
     detail: command === null || command !== title ? said.join('\n') : '',
   };
 }
 
-const pathsIn = (input: unknown): string[] =>
-  ['file_path', 'notebook_path', 'path', 'filePath', 'abs_path'].map((key) => textOf(at(input, key)));
-
-/** Some give a line, some the words of it. */
-function commandIn(input: unknown): string {
-  const given = at(input, 'command') ?? at(input, 'cmd');
-  return Array.isArray(given) ? given.map(shellWord).join(' ') : textOf(given);
+/** What a file would become, as far as an agent says it. */
+interface FileDiff {
+  readonly path: string;
+  readonly oldText: string;
+  readonly newText: string;
 }
 
-const shellWord = (word: unknown): string => {
+export const diffsOf = (call: Fields): readonly FileDiff[] =>
+  listOf(call['content'])
+    .map(fieldsOf)
+    .filter(({ type, newText }) => type === 'diff' && typeof newText === 'string')
+    .map(({ path, oldText, newText }) => ({
+      path: textOf(path),
+      oldText: textOf(oldText),
+      newText: textOf(newText),
+    }));
+
+const diffWords = ({ path, oldText, newText }: FileDiff): string =>
+  `${path} would be, in place of ${oldText.length} characters:\n${shown(newText, MOST_SHOWN)}`;
+
+/** A value as text. What is not shown of it is counted, and stands behind a hash of all. */
+function shown(value: unknown, most: number): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  if (text.length <= most) return text;
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  return `(${text.length - most} of ${text.length} characters are not shown, sha256 of all ${sha256})\n${text.slice(0, most)}`;
+}
+
+const MOST_SHOWN = 16_000;
+const MOST_PATHS = 100;
+const PATH_KEYS = new Set(
+  `path paths file files file_path file_paths filepath filePath filePaths filename fileName notebook_path abs_path absolute_path
+   old_path new_path oldPath newPath source destination target_file targetFile uri dir_path`.split(/\s+/),
+);
+const COMMAND_KEYS = new Set(['command', 'cmd', 'commandLine', 'command_line', 'shell_command', 'script']);
+
+const UNKNOWN = (title: string): ToolAndKind => [brief(title, 200), 'other'];
+/** Tools of ours of no other kind only look. */
+function ownTool(name: string): ToolAndKind {
+  const kind = kindOfTool(name);
+  return [name, kind === 'other' ? 'read' : kind];
+}
+
+/**
+ * The command and the files of a call, as far as it says them in any place; the folder that it only works in is none of them.
+ * Vendors wrap arguments a few levels deep. The arguments of ours are known: what is deeper in them is data.
+ */
+function carriedBy(
+  call: Fields,
+  own: boolean,
+): { readonly command: string; readonly paths: readonly string[] } {
+  const input = call['rawInput'];
+  const levels = own ? 1 : 4;
+  const given = own ? (at(input, 'arguments') ?? input) : input;
+  const places = listOf(call['locations']).map((place) => at(place, 'path'));
+  const diffs = listOf(call['content']).map((block) => at(block, 'path'));
+  const found = [...places, ...diffs, ...valuesIn(given, PATH_KEYS, levels).flat()].map(textOf);
+  const folder = textOf(at(input, 'cwd'));
+  const paths = [...new Set(found)].filter((path) => path !== '' && path !== folder);
+  const lines = valuesIn(given, COMMAND_KEYS, levels).map(lineOf);
+  return { command: lines.filter((line) => line.trim() !== '').join('\n'), paths };
+}
+
+/** Some give a line, some the words of it. */
+const lineOf = (command: unknown): string =>
+  Array.isArray(command) ? command.map(shellWord).join(' ') : textOf(command);
+
+function valuesIn(input: unknown, keys: ReadonlySet<string>, levels: number): unknown[] {
+  if (levels === 0) return [];
+  const entries = Object.entries(fieldsOf(input)).slice(0, MOST_PATHS);
+  return entries.flatMap(([key, value]) => (keys.has(key) ? [value] : valuesIn(value, keys, levels - 1)));
+}
+
+export const shellWord = (word: unknown): string => {
   const text = textOf(word);
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 };
@@ -101,13 +178,16 @@ export function ruledOut(
   // Out of the mode that we started it in there is no way.
   if (kind === 'switch_mode') return 'deny';
   if (!writes && WRITES.has(kind)) return 'deny';
+  // More files than anybody looks through: none of them may hide behind the others.
+  if (carriedBy(call, false).paths.length > MOST_PATHS) return 'deny';
   return isOurs(call, ownTools) ? 'allow' : null;
 }
 
 /** What is to be done about a request, before anybody is asked, where no policy was handed in. */
 export function judge(call: Fields, judging: Judging): 'allow' | 'deny' | 'ask' {
-  const { policy, confined } = judging;
-  const kind = textOf(call['kind']);
+  const { policy, confined, ownTools } = judging;
+  const runs = carriedBy(call, ownNameOf(call, ownTools) !== null).command !== '';
+  const kind = runs ? 'execute' : textOf(call['kind']);
   const ruled = ruledOut(call, judging);
   if (ruled) return ruled;
   if (policy === 'ask') return 'ask';
@@ -115,12 +195,23 @@ export function judge(call: Fields, judging: Judging): 'allow' | 'deny' | 'ask' 
   return confined && HELD.has(kind) ? 'allow' : 'ask';
 }
 
-/** A call of one of our own tools: nothing that runs or changes anything by itself can pass for one. */
-function isOurs(call: Fields, ownTools: ReadonlySet<string>): boolean {
-  const kind = textOf(call['kind']);
-  if (kind !== '' && kind !== 'other' && kind !== 'read' && kind !== 'think') return false;
-  const names = [textOf(call['name']), textOf(call['title'])];
-  return names.some((name) => OURS.test(name) || ownTools.has(name));
+/** Kinds that vendors give a tool of ours. Codex calls everything of a server `execute`. */
+const OWN_KINDS = new Set(['', 'other', 'execute']);
+
+/**
+ * The tool of ours that is called, or null. Its name must be exactly what this vendor makes of one of ours. Where there is only
+ * a title, the first one counts that was announced, because a later one may be made for people.
+ */
+function ownNameOf(call: Fields, ownTools: OwnTools): string | null {
+  const name = textOf(call['name']) || textOf(call['announced']) || textOf(call['title']);
+  return OWN_KINDS.has(textOf(call['kind'])) ? (ownTools.get(name) ?? null) : null;
+}
+
+/** Our tools ask for themselves; but whatever brings a command or files is judged by these first. */
+function isOurs(call: Fields, ownTools: OwnTools): boolean {
+  if (ownNameOf(call, ownTools) === null) return false;
+  const { command, paths } = carriedBy(call, true);
+  return command === '' && paths.length === 0;
 }
 
 /** The wish of an agent, in words that can be judged without seeing its screen. */

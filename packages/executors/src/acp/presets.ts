@@ -14,6 +14,8 @@ export interface Quirks {
    * nothing, and this turn is in `_meta`.
    */
   readonly usage: 'turn' | 'cumulative' | 'last' | 'meta';
+  /** When it says what it used: by `usage_update` after each request, with the answer to the prompt, or nobody knows. */
+  readonly reports: 'request' | 'turn' | 'unknown';
   /** A turn that is cancelled is gone from its history, with what it was told in it. */
   readonly forgetsCancelled?: boolean;
   /** It says what it cost. */
@@ -52,10 +54,17 @@ export interface Preset {
   readonly logins: readonly { readonly method: string; readonly needs: string }[];
   readonly install: string;
   readonly login: string;
+  /** What it calls a tool of our server, exactly. */
+  readonly toolName: (tool: string) => string;
   readonly quirks: Quirks;
   /** What one of them takes with one session, busy; what is seen of it counts more, once it is. */
   readonly memoryMb: number;
 }
+
+/** The name under which every agent is given our tools. */
+export const SERVER = 'reveille';
+/** The name that Claude Code, and many after it, give a tool of a server. */
+export const mcpToolName = (tool: string): string => `mcp__${SERVER}__${tool}`;
 
 const CODEX: Preset = {
   name: 'codex',
@@ -84,7 +93,8 @@ const CODEX: Preset = {
   ],
   install: 'npm install -g @agentclientprotocol/codex-acp',
   login: 'run `codex login`, or set OPENAI_API_KEY',
-  quirks: { midTurn: 'steers', resumes: true, mcp: 'http', usage: 'turn' },
+  toolName: (tool) => `mcp.${SERVER}.${tool}`,
+  quirks: { midTurn: 'steers', resumes: true, mcp: 'http', usage: 'turn', reports: 'request' },
   memoryMb: 300,
 };
 
@@ -115,8 +125,16 @@ const GEMINI: Preset = {
   ],
   install: 'npm install -g @google/gemini-cli',
   login: 'run `gemini` once and log in, or set GEMINI_API_KEY',
+  toolName: (tool) => `${tool} (${SERVER} MCP Server)`,
   // It says it can load a session; what it then loads is often not it (google-gemini/gemini-cli#28775).
-  quirks: { midTurn: 'cancels', resumes: false, mcp: 'http', usage: 'meta', forgetsCancelled: true },
+  quirks: {
+    midTurn: 'cancels',
+    resumes: false,
+    mcp: 'http',
+    usage: 'meta',
+    reports: 'turn',
+    forgetsCancelled: true,
+  },
   memoryMb: 320,
 };
 
@@ -135,11 +153,13 @@ const COPILOT: Preset = {
   install: 'npm install -g @github/copilot',
   login:
     'run `copilot` once and log in, or set COPILOT_GITHUB_TOKEN, or COPILOT_PROVIDER_BASE_URL for a model of your own',
+  toolName: (tool) => `${SERVER}-${tool}`,
   quirks: {
     midTurn: 'cancels',
     resumes: true,
     mcp: 'http',
     usage: 'cumulative',
+    reports: 'request',
     failsInWords: /(?:^|Retrying\.\.\.)Error: [\s\S]+$/,
   },
   memoryMb: 330,
@@ -173,7 +193,8 @@ const OPENCODE: Preset = {
   logins: [],
   install: 'npm install -g opencode-ai',
   login: 'run `opencode auth login`, or set the key of your provider',
-  quirks: { midTurn: 'folds', resumes: true, mcp: 'http', usage: 'last', cost: true },
+  toolName: (tool) => `${SERVER}_${tool}`,
+  quirks: { midTurn: 'folds', resumes: true, mcp: 'http', usage: 'last', reports: 'turn', cost: true },
   memoryMb: 750,
 };
 
@@ -194,6 +215,7 @@ export const custom = (name: string, program: string, args: readonly string[]): 
   logins: [],
   install: `install "${program}", or put right the command of agents.custom.${name} in the configuration`,
   login: 'log in to it, or set its key in the configuration',
-  quirks: { midTurn: 'unknown', resumes: true, mcp: 'http', usage: 'turn' },
+  toolName: mcpToolName,
+  quirks: { midTurn: 'unknown', resumes: true, mcp: 'http', usage: 'turn', reports: 'unknown' },
   memoryMb: 300,
 });

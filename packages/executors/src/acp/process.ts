@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tailOf, type Tail } from './lines.ts';
@@ -13,6 +14,14 @@ export interface Launch {
   readonly workdir: string;
   /** Whether a sandbox holds it: then nothing it started outlives it. */
   readonly confined: boolean;
+  /** To be called with its process when it has been started. */
+  readonly started?: (pid: number) => void;
+  /** Kills its process and everything that it started; its group, unless told. */
+  readonly kill?: (pid: number) => void;
+  /** Whether a keeper stands above it, which does the killing and takes a moment for it. */
+  readonly kept?: boolean;
+  /** Why it was killed for what its run took; null: it was not. */
+  readonly overrun?: () => string | null;
   /** To be called when the process has ended. */
   readonly dispose: () => Promise<void>;
 }
@@ -34,16 +43,34 @@ export interface Exit {
   readonly error: NodeJS.ErrnoException | null;
 }
 
+const SIGNALS = new Map(
+  Object.entries(constants.signals)
+    // Of two names of one signal the first counts.
+    .toReversed()
+    .map(([name, number]) => [number, name]),
+);
+const isSignal = (name: string | undefined): name is NodeJS.Signals =>
+  name !== undefined && name in constants.signals;
+
+/** A shell or bubblewrap passes the signal that ended its command on as exit code 128 + n: that is a signal here. */
+export function exitOf(code: number | null, signal: NodeJS.Signals | null): Exit {
+  const passedOn = code === null ? undefined : SIGNALS.get(code - 128);
+  if (signal === null && isSignal(passedOn)) return { code: null, signal: passedOn, error: null };
+  return { code, signal, error: null };
+}
+
 const STDERR_CHARACTERS = 4_000;
 /** What a process that is gone still has in its pipes comes within this time, or is held by another one. */
 const DRAIN_MS = 500;
+/** How long a keeper may take to kill all that is below it. */
+const KEEPER_MS = 5_000;
 
 /** By which the processes of one agent can be told from all others, also those that left its group. */
 export const MARK = 'REVEILLE_AGENT';
 
 /**
  * One agent's process, in a group of its own. It ends when we end it or by itself, and everything it started ends
- * with it: by the sandbox, by its group, and where there is no sandbox by its mark.
+ * with it: by the sandbox or, where there is none, by the keeper above it, by its group, and by its mark.
  */
 export class AgentProcess {
   readonly exited: Promise<Exit>;
@@ -53,6 +80,7 @@ export class AgentProcess {
   readonly #name: string;
   readonly #graces: Graces;
   #ending: Promise<void> | null = null;
+  #killedBy: NodeJS.Signals | null = null;
 
   constructor(name: string, launch: Launch, graces: Graces = GRACES) {
     this.#name = name;
@@ -65,12 +93,17 @@ export class AgentProcess {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     }));
+    if (child.pid !== undefined) launch.started?.(child.pid);
     this.errors = tailOf(child.stderr as Readable, STDERR_CHARACTERS);
     this.input.on('error', () => undefined);
     this.output.on('error', () => undefined);
     this.exited = new Promise<Exit>((resolve) => {
       child.once('error', (error) => resolve({ code: null, signal: null, error }));
-      child.once('exit', (code, signal) => resolve({ code, signal, error: null }));
+      child.once('exit', (code, signal) => {
+        const exit = exitOf(code, signal);
+        if (this.#ending === null) this.#killedBy = exit.signal;
+        resolve(exit);
+      });
     });
     // However it ends, what it left is ended too.
     void this.exited.then(() => this.end());
@@ -79,6 +112,21 @@ export class AgentProcess {
   /** Undefined: it could not be started. */
   get pid(): number | undefined {
     return this.#child.pid;
+  }
+
+  /** The signal that ended it before anybody here asked it to end; null: none has. */
+  get killedBy(): NodeJS.Signals | null {
+    return this.#killedBy;
+  }
+
+  /** Why it was ended for what its run took; null: it was not. Known when it has ended. */
+  get overrun(): string | null {
+    return this.#launch.overrun?.() ?? null;
+  }
+
+  /** Whether a later life has to leave the killing to a keeper. */
+  get kept(): boolean {
+    return this.#launch.kept ?? false;
   }
 
   get input(): Writable {
@@ -101,11 +149,20 @@ export class AgentProcess {
       killGroup(this.pid, 'SIGTERM');
       await this.#gone(termMs);
     }
-    killGroup(this.pid, 'SIGKILL');
+    await this.#kill();
     await this.exited;
     if (!this.#launch.confined) await endStrays(`${MARK}=${this.#name}`);
     await this.#drain();
     await this.#launch.dispose();
+  }
+
+  async #kill(): Promise<void> {
+    const { kill } = this.#launch;
+    if (kill && this.pid !== undefined && !(await this.#gone(0))) {
+      kill(this.pid);
+      await this.#gone(KEEPER_MS);
+    }
+    killGroup(this.pid, 'SIGKILL');
   }
 
   async #gone(ms: number): Promise<boolean> {

@@ -24,3 +24,10 @@ export function brief(value: unknown, most: number): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
+
+/** About how much of memory a value takes, in characters. */
+export function charsOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  return Object.entries(value).reduce((sum, [key, inner]) => sum + key.length + charsOf(inner), 8);
+}

@@ -4,21 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const TRIES = 200;
 const EVERY_MS = 10;
 
-export function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-pid, signal);
+    process.kill(pid, signal);
   } catch {
     // Gone already.
   }
 }
 
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // Gone already.
-  }
+export function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid !== undefined) send(-pid, signal);
+}
+
+/** Has a keeper kill everything below it, and itself, also one that somebody has stopped. */
+export function endKept(pid: number): void {
+  send(pid, 'SIGUSR1');
+  send(pid, 'SIGCONT');
 }
 
 /**
@@ -29,7 +30,7 @@ export async function endStrays(variable: string): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {
     const strays = straysOf(variable);
     if (strays.length === 0) return;
-    for (const pid of strays) kill(pid);
+    for (const pid of strays) send(pid, 'SIGKILL');
     await sleep(EVERY_MS);
   }
 }

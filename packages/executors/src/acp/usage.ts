@@ -8,6 +8,8 @@ export interface Amounts {
   readonly usd: number | null;
   /** What of it was sent and came back, if it says so. */
   readonly parts: Consumed | null;
+  /** It did not report this number: it is reckoned from what it did. */
+  readonly estimated?: boolean;
 }
 
 /**
@@ -17,33 +19,50 @@ export interface Amounts {
 export class UsageCounter {
   readonly #counts: Quirks['usage'];
   #tokensBefore = 0;
-  #usdBefore = 0;
+  /** Named in the middle of turns since the last answer that counted them. */
+  #tokensWithin = 0;
+  /** What the session has cost so far; null: it never said. */
   #usd: number | null = null;
+  #usdWithin = 0;
+  #usdBefore = 0;
+  /** It did something since it last named its usage: the same said again is not more. */
+  #acted = true;
 
   constructor(counts: Quirks['usage']) {
     this.#counts = counts;
   }
 
-  /** A word about the cost so far, in the middle of a turn. Always of the whole session. */
-  hear(update: unknown): void {
+  /**
+   * An update in the middle of a turn; null: it names no new usage. `used` is the size of the conversation, which is about what
+   * the request before this word took; cost is always that of the whole session.
+   */
+  hear(update: unknown): Amounts | null {
+    const acted = this.#acted;
+    this.#acted = at(update, 'sessionUpdate') !== 'usage_update';
+    if (this.#acted || !acted) return null;
     const { amount, currency } = fieldsOf(at(update, 'cost'));
     const usd = numberOf(amount);
-    if (usd !== null && currency === 'USD') this.#usd = usd;
+    // Some say that it was free when they do not know the price.
+    if (usd !== null && usd > 0 && currency === 'USD') this.#usd = usd;
+    const tokens = this.#counts === 'last' ? 0 : (numberOf(at(update, 'used')) ?? 0);
+    const spent = Math.max(0, (this.#usd ?? 0) - this.#usdBefore - this.#usdWithin);
+    if (tokens === 0 && spent === 0) return null;
+    this.#tokensWithin += tokens;
+    this.#usdWithin += spent;
+    const parts = tokens > 0 ? { input: tokens, cached: 0, output: 0 } : null;
+    return { tokens, usd: this.#usd === null ? null : spent, parts };
   }
 
-  /** What it has cost since this was last asked, as far as it said so. */
-  spent(): number {
-    const usd = Math.max(0, (this.#usd ?? 0) - this.#usdBefore);
-    this.#usdBefore += usd;
-    return usd;
-  }
-
-  /** What the answer to a prompt adds; null if it says nothing. */
-  turnEnded(response: unknown): Amounts | null {
+  /** What the answer to a prompt says of the whole turn, in which `calls` were made; null if it says nothing. */
+  turnEnded(response: unknown, calls = 0): Amounts | null {
     const tokens = this.#tokensOf(response);
-    const usd = this.#usd === null ? null : this.spent();
+    const usd = this.#usd === null ? null : Math.max(0, this.#usd - this.#usdBefore);
     if (tokens === null && !usd) return null;
-    return { tokens: tokens ?? 0, usd, parts: this.#partsOf(response) };
+    this.#usdBefore += usd ?? 0;
+    this.#usdWithin = 0;
+    if (this.#counts !== 'last') return { tokens: tokens ?? 0, usd, parts: this.#partsOf(response) };
+    // Of the last request only: those before it were hardly larger.
+    return { tokens: (tokens ?? 0) * (calls + 1), usd, parts: null, estimated: true };
   }
 
   /** Only of what counts this turn: of a sum nobody knows which part is new. */
@@ -58,7 +77,12 @@ export class UsageCounter {
     const counted =
       this.#counts === 'meta' ? at(response, '_meta', 'quota', 'token_count') : at(response, 'usage');
     const total = totalOf(counted);
-    if (total === null || this.#counts !== 'cumulative') return total;
+    const within = this.#tokensWithin;
+    this.#tokensWithin = 0;
+    if (this.#counts !== 'cumulative') return total;
+    // What it named in a turn whose answer counts nothing is in its next sum, and counts already.
+    if (total === null) this.#tokensBefore += within;
+    if (total === null) return null;
     // A process that was started again counts from nothing.
     const more = total >= this.#tokensBefore ? total - this.#tokensBefore : total;
     this.#tokensBefore = total;

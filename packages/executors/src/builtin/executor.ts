@@ -40,6 +40,7 @@ export function builtinExecutor(options: BuiltinOptions): Executor {
       resume: true,
       approve: false,
       usage: true,
+      reports: 'request',
       cost: priceAt(endpoint, endpoint.model) !== null,
     },
     start(spec) {

@@ -11,6 +11,8 @@ export interface Fault {
   readonly retryAfterMs: number | null;
   /** The conversation is too long for the model. */
   readonly tooLong: boolean;
+  /** The answer was too large, and was dropped. */
+  readonly oversized: boolean;
   /** Nobody answered, or not as a model does: the address may be wrong. */
   readonly unreachable: boolean;
 }
@@ -32,6 +34,7 @@ export const faulty = (errorClass: ErrorClass, message: string, also: Partial<Fa
     transient: false,
     retryAfterMs: null,
     tooLong: false,
+    oversized: false,
     unreachable: false,
     ...also,
   });

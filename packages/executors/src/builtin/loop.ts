@@ -5,7 +5,7 @@ import type { ModelMessage, ToolModelMessage } from 'ai';
 import { costOf, mostOf } from '../prices/prices.ts';
 import { contextOf, priceAt } from './endpoint.ts';
 import { FaultError, faulty, type Fault } from './faults.ts';
-import type { Answer, Asked, Model } from './model.ts';
+import type { Answer, Asked, Model, Reported } from './model.ts';
 import { shortened, summaryRequest, type Past } from './shorten.ts';
 import {
   endsRun,
@@ -38,12 +38,29 @@ export interface LoopOptions {
   readonly retryWithinMs: number;
 }
 
+type ModelRequest = Omit<Asked, 'sign'>;
+
+/** An answer with the tokens that its call took, reported or estimated. */
+type Counted = Answer & { readonly size: number };
+
+/** One call of the model, while it is made. `input`: tokens that it sends, as far as that can be known. */
+interface BudgetedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: number;
+  /** Characters of the answer so far. */
+  arrived: number;
+}
+
 /** `over`: the run is, and whoever holds it is about to say so. */
 export type TurnEnd = { readonly kind: 'rests'; readonly words: string } | { readonly kind: 'over' };
 
 const MAIL_FIRST = 'Not reported yet: mail came for you while you wrote this. Read it, then report again.';
 const CUT = 'Your answer was cut because it was too long. Go on; make smaller steps.';
+const SMALLER = 'Make fewer calls at once, with shorter arguments.';
 const MOST_CUTS = 3;
+/** An answer that is too large is asked for again so often; then the run fails. */
+const MOST_DROPPED = 3;
 /** Of a conversation in its largest permitted form, what is left for the answer and for what was estimated wrong. */
 const FULL = 0.8;
 const CHARS_PER_TOKEN = 4;
@@ -72,12 +89,18 @@ export class Loop {
   async play(signal: AbortSignal, { more = false } = {}): Promise<TurnEnd> {
     const { transcript } = this.#options;
     if (!more) this.#words = '';
-    let cuts = 0;
+    let [cuts, dropped] = [0, 0];
     for (;;) {
       transcript.takeMail();
       const tools = await this.#options.tools();
       if (this.#size > contextOf(this.#options.model.endpoint) * FULL) await this.#shorten(signal);
-      const answer = await this.#answer(tools, signal);
+      const answer = await this.#answer(tools, signal).catch((error: unknown) => oversized(error, dropped));
+      if ('oversized' in answer) {
+        dropped++;
+        await this.#drop(answer.oversized);
+        continue;
+      }
+      dropped = 0;
       await transcript.answer(answer.message);
       this.#tellAnswer(answer);
       if (answer.end === 'refusal') throw faulty('refusal', answer.text || 'the model refused');
@@ -95,19 +118,29 @@ export class Loop {
     }
   }
 
-  #tellAnswer({ text, thought, used }: Answer): void {
+  #tellAnswer({ text, thought, size }: Counted): void {
     const { tell } = this.#options;
-    this.#size = used.input + used.output;
+    this.#size = size;
     if (thought !== '') tell({ type: 'thought', text: thought });
     if (text === '') return;
     this.#words = text;
     tell({ type: 'output', text });
   }
 
+  /** An answer that is too large is forgotten, told to the model, and counts like a call that failed. */
+  async #drop(why: string): Promise<void> {
+    const { spec, tell, transcript } = this.#options;
+    const id = `${spec.epoch}-${++this.#numbers}`;
+    tell({ type: 'tool_call', id, name: 'answer', digest: why });
+    tell({ type: 'tool_end', id, failed: true, news: false });
+    await transcript.answer(null);
+    await transcript.note(`Your answer was dropped: ${why}. None of its calls was made. ${SMALLER}`);
+  }
+
   /** One answer, whatever it takes: a conversation that is too long is shortened, once. */
-  async #answer(tools: readonly BuiltinTool[], signal: AbortSignal): Promise<Answer> {
+  async #answer(tools: readonly BuiltinTool[], signal: AbortSignal): Promise<Counted> {
     const { role, transcript } = this.#options;
-    const asked = (): Omit<Asked, 'sign'> => ({
+    const asked = (): ModelRequest => ({
       model: role.model,
       system: role.system,
       messages: transcript.messages,
@@ -124,7 +157,7 @@ export class Loop {
   }
 
   /** Faults that pass are waited out for a while; then it is the engine's turn to wait, which holds no slot meanwhile. */
-  async #patiently(asked: Omit<Asked, 'sign'>): Promise<Answer> {
+  async #patiently(asked: ModelRequest): Promise<Counted> {
     const { clock, model, retryWithinMs } = this.#options;
     const since = clock.mono();
     for (let tries = 0; ; tries++) {
@@ -147,36 +180,55 @@ export class Loop {
   }
 
   /** One call of the model. What it may use is set aside before (LIM1), and what it used is told, whatever came of it. */
-  async #once(asked: Omit<Asked, 'sign'>): Promise<Answer> {
-    const { spec, model, orchestrator, tell } = this.#options;
+  async #once(asked: ModelRequest): Promise<Counted> {
+    const { model, spec, tell } = this.#options;
     const id = `${spec.epoch}-${++this.#numbers}`;
     const name = asked.model ?? model.endpoint.model;
-    const price = priceAt(model.endpoint, name);
-    const budgeted = spec.task.budget !== null;
-    const maxOutputTokens = model.endpoint.maxOutputTokens ?? OUTPUT_TOKENS;
-    if (budgeted) {
-      const input = this.#estimate(asked);
-      const usd = mostOf(price, { input, output: maxOutputTokens });
-      const wanted = { tokens: input + maxOutputTokens, ...(usd === null ? {} : { usd }) };
-      const { granted, why } = await orchestrator.reserve(id, wanted);
-      if (!granted) throw faulty('budget', why ?? 'the budget is used up');
-    }
-    const bound = budgeted ? { maxOutputTokens } : {};
+    const call: BudgetedCall = { id, name, input: this.#estimate(asked), arrived: 0 };
+    const bound = spec.task.budget === null ? {} : await this.#setAside(call);
+    const sign = (characters: number): void => {
+      call.arrived += characters;
+      tell({ type: 'sign' });
+    };
     try {
-      const answer = await model.ask({ ...asked, ...bound, sign: () => tell({ type: 'sign' }) });
+      const answer = await model.ask({ ...asked, ...bound, sign });
       this.#sent = textOf(asked);
-      const { input, cached, output } = answer.used;
-      const usd = costOf(price, answer.used);
-      tell({ type: 'usage', id, tokens: input + output, usd, model: name, input, cached, output });
-      return answer;
+      // Some calls of tools come in one piece.
+      call.arrived = Math.max(call.arrived, JSON.stringify(answer.message ?? '').length);
+      return { ...answer, size: this.#tellUsage(call, answer.used) };
     } catch (error) {
-      if (budgeted) tell({ type: 'usage', id, tokens: 0, usd: 0 });
+      // An endpoint that refused a call took nothing for it; one that broke off in the middle did.
+      if (call.arrived > 0) this.#tellUsage(call, null);
+      else tell({ type: 'usage', id, tokens: 0, usd: 0 });
       throw error;
     }
   }
 
+  async #setAside({ id, name, input }: BudgetedCall): Promise<{ readonly maxOutputTokens: number }> {
+    const { model, spec } = this.#options;
+    const maxOutputTokens = model.endpoint.maxOutputTokens ?? OUTPUT_TOKENS;
+    const usd = mostOf(priceAt(model.endpoint, name), { input, output: maxOutputTokens });
+    const most = { tokens: input + maxOutputTokens, ...(usd === null ? {} : { usd }) };
+    const { granted, why } = await spec.reserve(id, most);
+    if (!granted) throw faulty('budget', why ?? 'the budget is used up');
+    return { maxOutputTokens };
+  }
+
+  /** What the endpoint says, or an estimate where it says nothing. Answers with all tokens of the call. */
+  #tellUsage({ id, name, input: sent, arrived }: BudgetedCall, used: Reported | null): number {
+    const { model, tell } = this.#options;
+    const input = used?.input ?? sent;
+    const output = used?.output ?? Math.ceil(arrived / CHARS_PER_TOKEN);
+    const { cached = 0, written = 0 } = used ?? {};
+    const usd = costOf(priceAt(model.endpoint, name), { input, cached, written, output });
+    const estimated = used === null || used.input === null || used.output === null;
+    const tokens = input + output;
+    tell({ type: 'usage', id, tokens, usd, model: name, input, cached, output, estimated });
+    return tokens;
+  }
+
   /** What is sent, as far as it can be known: what the last call was told to be, and what has come since. */
-  #estimate(asked: Omit<Asked, 'sign'>): number {
+  #estimate(asked: ModelRequest): number {
     const text = textOf(asked);
     if (this.#size === 0) return Math.ceil(text / CHARS_PER_TOKEN);
     return this.#size + Math.ceil(Math.max(0, text - this.#sent) / CHARS_PER_TOKEN);
@@ -277,8 +329,14 @@ export class Loop {
   }
 }
 
+/** The words about an answer that is too large; anything else, or one too many, is thrown on. */
+function oversized(error: unknown, before: number): { readonly oversized: string } {
+  if (!(error instanceof FaultError) || !error.fault.oversized || before >= MOST_DROPPED) throw error;
+  return { oversized: error.message };
+}
+
 /** Characters of all that a call sends. */
-const textOf = ({ messages, system, tools }: Omit<Asked, 'sign'>): number =>
+const textOf = ({ messages, system, tools }: ModelRequest): number =>
   JSON.stringify(messages).length +
   system.length +
   JSON.stringify(tools.map(({ name, description, inputSchema }) => [name, description, inputSchema])).length;

@@ -1,6 +1,6 @@
-import type { Clock } from '@reveille/core';
+import { knownAmount, type Clock } from '@reveille/core';
 import type { AssistantModelMessage, ModelMessage, ToolSet } from 'ai';
-import type { Consumed } from '../prices/prices.ts';
+import { AnswerBound } from './answer-bound.ts';
 import { missing, type Endpoint } from './endpoint.ts';
 import { faultOf, faulty, wasAnswered, type Fault } from './faults.ts';
 import { loadSdk, type Sdk } from './sdk.ts';
@@ -13,8 +13,17 @@ export interface Answer {
   readonly text: string;
   readonly thought: string;
   readonly calls: readonly Call[];
-  readonly used: Required<Consumed>;
+  /** As far as the endpoint says it; many say nothing. */
+  readonly used: Reported;
   readonly end: 'done' | 'cut' | 'refusal';
+}
+
+/** What an endpoint says of one call; null: nothing, or what cannot be. */
+export interface Reported {
+  readonly input: number | null;
+  readonly cached: number;
+  readonly written: number;
+  readonly output: number | null;
 }
 
 export interface Asked {
@@ -25,8 +34,8 @@ export interface Asked {
   readonly signal: AbortSignal;
   /** How long the answer may be; absent: as its endpoint is set. */
   readonly maxOutputTokens?: number;
-  /** A piece of the answer came. */
-  readonly sign: () => void;
+  /** A piece of the answer came, with so many characters. */
+  readonly sign: (characters: number) => void;
 }
 
 export interface ModelOptions {
@@ -35,9 +44,6 @@ export interface ModelOptions {
   /** Without a piece of an answer for so long, the call is given up. */
   readonly stallMs: number;
 }
-
-/** No answer is longer; one that is, is not one. */
-const LONGEST = 4_000_000;
 
 /** One endpoint. It throws what `fault` understands. */
 export class Model {
@@ -72,7 +78,7 @@ export class Model {
       const answer = await collect(sdk, endpoint, {
         ...asked,
         signal,
-        sign: () => (stall.sign(), asked.sign()),
+        sign: (characters) => (stall.sign(), asked.sign(characters)),
       });
       this.#answered = true;
       return answer;
@@ -108,12 +114,13 @@ async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answ
   const { signal, tools, system, messages } = asked;
   const maxOutputTokens = asked.maxOutputTokens ?? endpoint.maxOutputTokens;
   const cached = endpoint.provider === 'anthropic' ? CACHED : {};
+  const bound = new AnswerBound();
   const result = sdk.ai.streamText({
-    model: sdk.model(endpoint),
+    model: sdk.model(endpoint, bound.fetch),
     instructions: { role: 'system', content: system, ...cached },
     messages: markLast(messages, cached),
     tools: offered(sdk, tools),
-    abortSignal: signal,
+    abortSignal: AbortSignal.any([signal, bound.signal]),
     maxRetries: 0,
     providerOptions: PLAIN,
     ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
@@ -124,26 +131,40 @@ async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answ
     Promise.resolve(promise).catch(() => undefined);
   const heard = { text: '', thought: '', calls: [] as Call[] };
   for await (const part of result.stream) {
-    asked.sign();
+    asked.sign(lengthOf(part));
+    bound.check();
     if (part.type === 'error') throw part.error;
     if (part.type === 'text-delta') heard.text += part.text;
     if (part.type === 'reasoning-delta') heard.thought += part.text;
     if (part.type === 'tool-call')
       heard.calls.push({ id: part.toolCallId, name: part.toolName, input: part.input });
-    if (heard.text.length + heard.thought.length > LONGEST)
-      throw faulty('invalid', 'the model gave an answer without end');
+    bound.hear(part);
   }
   signal.throwIfAborted();
+  bound.check();
   const usage = await result.usage;
   const used = {
-    input: usage.inputTokens ?? 0,
-    cached: usage.inputTokenDetails.cacheReadTokens ?? 0,
-    written: usage.inputTokenDetails.cacheWriteTokens ?? 0,
-    output: usage.outputTokens ?? 0,
+    input: reported(usage.inputTokens),
+    cached: reported(usage.inputTokenDetails.cacheReadTokens) ?? 0,
+    written: reported(usage.inputTokenDetails.cacheWriteTokens) ?? 0,
+    output: reported(usage.outputTokens),
   };
   const reason = await result.finishReason;
   const end = reason === 'length' ? 'cut' : reason === 'content-filter' ? 'refusal' : 'done';
   return { ...heard, used, end, message: messageOf((await result.response).messages) };
+}
+
+/** A call takes tokens: one that is said to take none is not reported. */
+const reported = (tokens: number | undefined): number | null => knownAmount(tokens) || null;
+
+/** Characters of an answer that a piece of the stream brings. */
+function lengthOf(part: {
+  readonly type: string;
+  readonly text?: unknown;
+  readonly delta?: unknown;
+}): number {
+  const text = part.type === 'tool-input-delta' ? part.delta : part.type.endsWith('-delta') ? part.text : '';
+  return typeof text === 'string' ? text.length : 0;
 }
 
 /** Endpoints that only speak like Anthropic's know no streams of half-made inputs, and nobody here looks at them. */

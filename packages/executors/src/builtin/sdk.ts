@@ -5,7 +5,7 @@ import { urlOf, type Endpoint } from './endpoint.ts';
 /** The packages that speak with models. They are heavy and optional: whoever uses no model of ours needs none of them. */
 export interface Sdk {
   readonly ai: typeof import('ai');
-  model(endpoint: Endpoint): LanguageModel;
+  model(endpoint: Endpoint, fetch: typeof globalThis.fetch): LanguageModel;
 }
 
 let loaded: Promise<Sdk> | null = null;
@@ -31,12 +31,13 @@ async function load(): Promise<Sdk> {
     (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
     return {
       ai,
-      model(endpoint) {
+      model(endpoint, fetch) {
         const baseURL = urlOf(endpoint) ?? '';
         const apiKey = endpoint.apiKey() ?? '';
-        if (endpoint.provider === 'anthropic') return createAnthropic({ baseURL, apiKey })(endpoint.model);
+        if (endpoint.provider === 'anthropic')
+          return createAnthropic({ baseURL, apiKey, fetch })(endpoint.model);
         const name = endpoint.provider;
-        return createOpenAICompatible({ name, baseURL, apiKey, includeUsage: true })(endpoint.model);
+        return createOpenAICompatible({ name, baseURL, apiKey, fetch, includeUsage: true })(endpoint.model);
       },
     };
   } catch (cause) {

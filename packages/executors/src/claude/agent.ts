@@ -1,21 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isReveilleError } from '@reveille/protocol';
-import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
-import { restarted } from '../acp/agent.ts';
-import { Failed } from '../acp/failures.ts';
+import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput, Usage } from '@reveille/core';
+import { restarted } from '../acp/restart-words.ts';
+import { Failed, overran, signalWords } from '../acp/failures.ts';
 import { WAITS, type Waits } from '../acp/options.ts';
 import { AgentProcess, type Launch } from '../acp/process.ts';
 import type { Ledger } from '../acp/ledger.ts';
-import { faultAtStart, faultOf, hangs, type Fault } from './faults.ts';
+import { faultAtStart, faultOf, hangs, killedAtStart, type Fault } from './faults.ts';
 import { Guard } from './guard.ts';
 import { idsIn } from './history.ts';
 import { Inbox } from './inbox.ts';
+import { Meter, UNUSED } from './meter.ts';
 import { CLAUDE, type ClaudeOptions } from './options.ts';
 import type { ClaudeMessage, ClaudeQuery } from './sdk.ts';
 import { asSpawned, type SpawnRequest } from './spawned.ts';
 import { readToken, writeToken, type ResumeToken } from './token.ts';
 import { claudeTools } from './tools.ts';
-import { Meter, Translator } from './translate.ts';
+import { Translator } from './translate.ts';
 
 /** Where the agent finds the token of its run. */
 const TOKEN_VARIABLE = 'REVEILLE_RUN_TOKEN';
@@ -60,7 +61,7 @@ export class ClaudeAgent implements Agent {
   #exiting: Promise<void> | null = null;
   #gone = false;
   #launch: Launch | null = null;
-  #results = 0;
+  #usages = 0;
   readonly #waits: Waits;
   readonly #over: Promise<void>;
 
@@ -71,7 +72,7 @@ export class ClaudeAgent implements Agent {
     this.name = `claude-${spec.run}-${spec.epoch}`;
     this.#resumed = readToken(spec.resume);
     this.#session = this.#resumed?.session ?? null;
-    this.#meter = new Meter(this.#resumed ?? { tokens: 0, usd: 0 });
+    this.#meter = new Meter(this.#resumed ?? UNUSED, options.priceOf);
     this.#waits = { ...WAITS, ...options.waits };
     spec.report({ type: 'started', identity: this.name, resume: spec.resume });
     this.#over = this.#live();
@@ -205,7 +206,7 @@ export class ClaudeAgent implements Agent {
     this.#process = held;
     // Whoever stopped it did so before there was a process to end.
     if (this.#stopping || this.#gone) void held.end();
-    if (held.pid !== undefined) this.#ledger.record(this.name, held.pid);
+    if (held.pid !== undefined) this.#ledger.record(this.name, held.pid, held.kept);
     return held;
   }
 
@@ -262,6 +263,7 @@ export class ClaudeAgent implements Agent {
     if (message.type === 'result') return this.#ended(message);
     if (message.subtype === 'api_retry' && message.error) return this.#retries(message, message.error);
     if (message.type === 'assistant' && message.error && this.#turn) this.#turn.error = message.error;
+    if (message.type === 'assistant') this.#use(this.#meter.within(this.#usageId(), message));
     for (const event of this.#translator.events(message)) {
       if (event.type === 'output' && this.#turn) this.#turn.words = event.text;
       this.#say(event);
@@ -281,17 +283,27 @@ export class ClaudeAgent implements Agent {
     this.#keep();
   }
 
+  #usageId(): string {
+    return `${this.name}/${this.#usages++}`;
+  }
+
+  /** A later life must not count it again. */
+  #use(usage: Usage | null): void {
+    if (!usage) return;
+    this.#say(usage);
+    this.#keep();
+  }
+
   /** So that a later life can go on with it. */
   #keep(): void {
     if (this.#session === null) return;
-    const resume = writeToken({ session: this.#session, ...this.#meter.sums });
+    const resume = writeToken({ session: this.#session, ...this.#meter.state });
     this.#say({ type: 'started', identity: this.name, resume });
   }
 
   #ended(result: ClaudeMessage): void {
-    const usage = this.#meter.read(`${this.name}/${this.#results++}`, result);
-    if (usage) this.#say(usage);
-    if (usage) this.#keep();
+    const usage = this.#meter.read(this.#usageId(), result);
+    this.#use(usage);
     const turn = this.#turn;
     // Words that it had queued itself make another turn of its own, which is still ours.
     if (!turn || (result.queued_turn_count ?? 0) > 0) return;
@@ -335,9 +347,13 @@ export class ClaudeAgent implements Agent {
     const words = this.#process?.errors.text.trim();
     const said = error instanceof Error ? error.message : String(error);
     const message = words && !said.includes(words) ? `${said}: ${words}` : said;
+    const overrun = this.#process?.overrun ?? null;
+    if (overrun !== null) return overran('Claude Code', overrun);
     if (error instanceof Failed) return error.failure;
     if (isReveilleError(error)) return { class: 'invalid', message };
-    return this.#ready ? { class: 'crash', message } : faultAtStart(message);
+    if (this.#ready) return { class: 'crash', message };
+    const signal = this.#process?.killedBy ?? null;
+    return signal === null ? faultAtStart(message) : killedAtStart(signalWords(signal), words ?? '');
   }
 }
 

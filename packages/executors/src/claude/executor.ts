@@ -10,7 +10,7 @@ export function claudeExecutor(options: ClaudeOptions): Executor {
     steers: true,
     // It has it at its next pause, or refuses it when the turn ends: there is always an answer.
     steerMs: 24 * 3_600_000,
-    capabilities: { steer: true, resume: true, approve: true, usage: true, cost: true },
+    capabilities: { steer: true, resume: true, approve: true, usage: true, cost: true, reports: 'request' },
     memoryBytes: CLAUDE.memoryMb * 2 ** 20,
     start: (spec) => new ClaudeAgent(spec, options, ledger),
     reap: (identity) => ledger.reap(identity),

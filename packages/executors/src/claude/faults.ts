@@ -52,6 +52,12 @@ export function faultAtStart(said: string): Fault {
   };
 }
 
+/** A signal ended it before it had said anything: that came from outside, so it is tried again. */
+export const killedAtStart = (how: string, words: string): Fault => ({
+  class: 'crash',
+  message: `Claude Code ended while it was being started (${how})${words ? `; it said: ${words}` : ''}`,
+});
+
 export const hangs = (ms: number, words: string): Fault => ({
   class: 'unresponsive',
   message: `Claude Code did not answer within ${Math.round(ms / 1000)} s after it was started${words.trim() ? `; it said: ${words.trim()}` : ''}. Start it by hand to see what it waits for. ${UP_TO_DATE}`,

@@ -1,8 +1,8 @@
 import { resolve, sep } from 'node:path';
 import type { ExecutorEvent, StartSpec } from '@reveille/core';
-import { actionOf, allows, judge, ruledOut, wishOf } from '../acp/permission.ts';
+import { actionOf, allows, judge, ownToolsOf, ruledOut, wishOf, type Judging } from '../acp/permission.ts';
 import type { Launch } from '../acp/process.ts';
-import type { ClaudeOptions } from './options.ts';
+import { CLAUDE, type ClaudeOptions } from './options.ts';
 import { pathOf, plainName } from './translate.ts';
 
 /** What kind of thing a tool does, in the words in which every agent's wishes are judged. */
@@ -46,9 +46,14 @@ export interface GuardParts {
 /** What the agent wants to do passes here first: paths, then permission. The sandbox holds what this cannot see. */
 export class Guard {
   readonly #parts: GuardParts;
+  readonly #judging: Judging;
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
+    const { spec, options, launch } = parts;
+    const ownTools = ownToolsOf({ ownTools: options.ownTools, preset: CLAUDE });
+    const writes = !spec.role?.readOnly;
+    this.#judging = { policy: options.policy, confined: launch.confined, writes, ownTools };
   }
 
   /** Before every call, asked for or not. */
@@ -70,17 +75,9 @@ export class Guard {
   ): Promise<Answer> => {
     const why = this.#refusal(tool, input);
     if (why !== null) return { behavior: 'deny', message: why };
-    const { spec, options, launch } = this.#parts;
     const call = callOf(tool, input);
-    if (options.permits) return this.#permitted(call, { input, id: toolUseID ?? tool, signal });
-    const writes = !spec.role?.readOnly;
-    const verdict = judge(call, {
-      policy: options.policy,
-      confined: launch.confined,
-      writes,
-      // It calls ours by names that say whose they are.
-      ownTools: new Set(),
-    });
+    if (this.#parts.options.permits) return this.#permitted(call, { input, id: toolUseID ?? tool, signal });
+    const verdict = judge(call, this.#judging);
     const granted =
       verdict === 'ask' ? await this.#ask(call, toolUseID ?? tool, signal) : verdict === 'allow';
     if (granted) return { behavior: 'allow', updatedInput: input };
@@ -89,20 +86,20 @@ export class Guard {
 
   /** What the person's policy says of it; `allow` and `deny` where it has no say. */
   async #judged(call: Call): Promise<'allow' | 'deny' | 'auto' | 'ask'> {
-    const { spec, options, launch } = this.#parts;
-    const ruled = ruledOut(call, { writes: !spec.role?.readOnly, ownTools: new Set() });
-    return ruled ?? (await options.permits?.judge(spec, actionOf(call, launch.confined))) ?? 'auto';
+    const { spec, options } = this.#parts;
+    const ruled = ruledOut(call, this.#judging);
+    return ruled ?? (await options.permits?.judge(spec, actionOf(call, this.#judging))) ?? 'auto';
   }
 
   async #permitted(
     call: Call,
     { input, id, signal }: { input: Record<string, unknown>; id: string; signal: AbortSignal },
   ): Promise<Answer> {
-    const { spec, options, launch, say } = this.#parts;
+    const { spec, options, say } = this.#parts;
     const verdict = await this.#judged(call);
     if (verdict === 'deny') return { behavior: 'deny', message: DENIED };
     if (verdict === 'ask') say({ type: 'permission_asked', id, what: wishOf(call).text });
-    const action = actionOf(call, launch.confined);
+    const action = actionOf(call, this.#judging);
     const permit =
       verdict === 'ask'
         ? await options.permits?.permit(spec, action, signal).catch(() => ({ allowed: false, why: DENIED }))

@@ -1,6 +1,6 @@
 import type { StartSpec } from '@reveille/core';
 import type { AcpOptions } from '../acp/options.ts';
-import type { Preset } from '../acp/presets.ts';
+import { mcpToolName, type Preset } from '../acp/presets.ts';
 import type { ClaudeSdk } from './sdk.ts';
 
 type Shared =
@@ -11,7 +11,9 @@ type Shared =
   | 'approve'
   | 'policy'
   | 'permits'
+  | 'ownTools'
   | 'digest'
+  | 'priceOf'
   | 'graces'
   | 'waits';
 
@@ -45,6 +47,7 @@ export const CLAUDE: Preset = {
   logins: [],
   install: 'npm install -g @anthropic-ai/claude-code',
   login: 'run `claude` once and log in, or set ANTHROPIC_API_KEY',
-  quirks: { midTurn: 'steers', resumes: true, mcp: 'http', usage: 'cumulative' },
+  toolName: mcpToolName,
+  quirks: { midTurn: 'steers', resumes: true, mcp: 'http', usage: 'cumulative', reports: 'request' },
   memoryMb: 240,
 };

@@ -42,6 +42,14 @@ export interface ModelUsage {
   readonly cacheCreationInputTokens: number;
 }
 
+/** What one request took, as the message that began its answer says it. What came back is counted only later. */
+export interface MessageUsage {
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cache_read_input_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
+}
+
 /** Every field may be missing: it comes from a program of another version. */
 export interface ClaudeMessage {
   readonly type: string;
@@ -49,7 +57,12 @@ export interface ClaudeMessage {
   readonly session_id?: string;
   readonly parent_tool_use_id?: string | null;
   readonly error?: string;
-  readonly message?: { readonly id?: string; readonly content?: readonly Block[] | string };
+  readonly message?: {
+    readonly id?: string;
+    readonly model?: string;
+    readonly content?: readonly Block[] | string;
+    readonly usage?: MessageUsage;
+  };
   readonly is_error?: boolean;
   readonly stop_reason?: string | null;
   readonly api_error_status?: number | null;

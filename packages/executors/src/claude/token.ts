@@ -5,6 +5,8 @@ export const ResumeToken = z.object({
   session: z.string().min(1),
   tokens: z.number().nonnegative(),
   usd: z.number().nonnegative(),
+  /** Tokens that its messages have named since. */
+  told: z.number().nonnegative().default(0),
 });
 export type ResumeToken = z.infer<typeof ResumeToken>;
 

@@ -1,4 +1,5 @@
 import type { Role } from '@reveille/core';
+import { mcpToolName } from '../acp/presets.ts';
 
 /** Which tools of its own do what a tool of the catalogue does. */
 const OWN: Readonly<Record<string, readonly string[]>> = {
@@ -25,7 +26,7 @@ export function claudeTools(role: Role | null): ClaudeTools {
   const own = allowed.flatMap(([, tools]) => tools).filter((tool) => !role?.readOnly || !WRITES.has(tool));
   return {
     tools: [...new Set(['TodoWrite', ...own])],
-    disallowedTools: Object.keys(OWN).map((name) => `mcp__reveille__${name}`),
+    disallowedTools: Object.keys(OWN).map(mcpToolName),
   };
 }
 

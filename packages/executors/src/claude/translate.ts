@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ExecutorEvent, Usage } from '@reveille/core';
-import type { Block, ClaudeMessage, ModelUsage } from './sdk.ts';
+import type { ExecutorEvent } from '@reveille/core';
+import type { Block, ClaudeMessage } from './sdk.ts';
 
 const LONGEST = 20_000;
 const REMEMBERED = 500;
@@ -66,37 +66,3 @@ function digestOf(value: unknown): string {
     .digest('base64url')
     .slice(0, 16);
 }
-
-/** What is reported is a sum that grows, over resumed lives too: what was added since the last time is what a turn took. */
-export class Meter {
-  #sums: Sums;
-
-  constructor(sums: Sums) {
-    this.#sums = sums;
-  }
-
-  get sums(): Sums {
-    return this.#sums;
-  }
-
-  read(id: string, { modelUsage = {}, total_cost_usd }: ClaudeMessage): Usage | null {
-    const usd = total_cost_usd ?? this.#sums.usd;
-    const unknown = total_cost_usd === undefined;
-    const tokens = Object.values(modelUsage).reduce((sum, usage) => sum + all(usage), 0);
-    const used = { tokens: tokens - this.#sums.tokens, usd: usd - this.#sums.usd };
-    // An agent that failed at its start says that it used nothing; one that forgot begins again.
-    if (tokens === 0) return null;
-    this.#sums = { tokens, usd };
-    if (used.tokens < 0) return { type: 'usage', id, tokens, usd: unknown ? null : usd };
-    if (used.tokens === 0) return null;
-    return { type: 'usage', id, tokens: used.tokens, usd: unknown ? null : Math.max(0, used.usd) };
-  }
-}
-
-export interface Sums {
-  readonly tokens: number;
-  readonly usd: number;
-}
-
-const all = (usage: ModelUsage): number =>
-  usage.inputTokens + usage.outputTokens + usage.cacheReadInputTokens + usage.cacheCreationInputTokens;

@@ -92,6 +92,7 @@ export class Bench implements AsyncDisposable {
         return this.answer(wish, signal);
       },
       policy: 'ask',
+      ownTools: ['a2a_check_updates', 'a2a_subtask_complete'],
       hands: () => this.hands,
       log: (message, data) => void this.logs.push({ message, data }),
       graces: { eofMs: 3_000, termMs: 300 },

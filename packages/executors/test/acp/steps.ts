@@ -31,6 +31,48 @@ function fileThere(path: string, signal: AbortSignal): Promise<void> {
   });
 }
 
+export interface RawRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Sends requests to the daemon of the MCP server, and answers with each one's status and text. */
+async function sendAll(
+  [server]: Session['mcp'],
+  requests: readonly RawRequest[],
+): Promise<{ status: number; text: string }[]> {
+  if (!server || !('url' in server)) throw new Error('there is no MCP server over HTTP');
+  const headers = Object.fromEntries(server.headers.map(({ name, value }) => [name, value]));
+  const answers = [];
+  for (const { method, path, body } of requests) {
+    const response = await fetch(new URL(path, server.url), {
+      method,
+      headers: { ...headers, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    });
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+    const text = isStream ? await beginningOf(response) : await response.text();
+    answers.push({ status: response.status, text });
+  }
+  return answers;
+}
+
+/** A stream of events has no end: what comes in its first seconds is enough. */
+async function beginningOf({ body }: Response): Promise<string> {
+  let text = '';
+  const late = new Promise<null>((done) => void setTimeout(() => done(null), 2_000));
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const part = await Promise.race([reader?.read(), late]);
+    if (!part || part.done) break;
+    text += part.value;
+  }
+  await reader?.cancel();
+  return text;
+}
+
 /** `ready` is called when a cancel from now on is heeded. */
 export const forever = (signal: AbortSignal, ready = (): void => undefined): Promise<void> =>
   new Promise((done) => {
@@ -111,8 +153,8 @@ export class ScriptedTurn extends Telling {
           },
         );
       case 'permission': {
-        const { title, kind, input } = step as Record<string, unknown>;
-        const toolCall = { toolCallId: nextCallId(), title, kind, rawInput: input };
+        const { title, kind, input, content, locations } = step as Record<string, unknown>;
+        const toolCall = { toolCallId: nextCallId(), title, kind, rawInput: input, content, locations };
         // Not in the order one would think, and named like nothing else.
         const options = [
           { optionId: 'zz-never', name: 'Never', kind: 'reject_always' },
@@ -142,6 +184,17 @@ export class ScriptedTurn extends Telling {
           this.last = `refused: ${error instanceof Error ? error.message : String(error)}`;
         }
         return this.say(this.last);
+      }
+      case 'http': {
+        // With nothing but the credential that the run was given: what a prompt-injected agent has.
+        const encoded = (step['secrets'] ?? []) as string[];
+        const secrets = encoded.map((secret) => Buffer.from(secret, 'base64').toString());
+        const answers = await sendAll(session.mcp, step['requests'] as RawRequest[]);
+        const told = answers.map(({ status, text: body }) => [
+          status,
+          secrets.some((one) => body.includes(one)),
+        ]);
+        return this.say(`answers: ${JSON.stringify(told)}`);
       }
       case 'terminal': {
         const terminal = await client.createTerminal({

@@ -85,6 +85,7 @@ class Rig implements AsyncDisposable {
       }),
       tools: () => ({ url: 'http://127.0.0.1:1/mcp', token: 'secret' }),
       policy: 'boundary',
+      ownTools: ['a2a_check_updates', 'a2a_subtask_complete'],
       approve: async (_, { text }) => (text.includes('rm') ? 'deny' : 'approve'),
       ...more,
     });
@@ -253,6 +254,22 @@ describe('one that cannot be started', () => {
       { type: 'failed', class: errorClass, message: expect.stringMatching(message) },
     ]);
   });
+
+  test.each(['process.exit(137)', 'process.kill(process.pid, "SIGKILL")'])(
+    '[EXE1.29] that a signal ends (%s) has crashed, and is tried again',
+    async (source) => {
+      await using rig = new Rig(null, { ...instead(source), sdk: async () => STARTS });
+      rig.turn(1, 'go');
+      await rig.until('exited');
+      expect(rig.events.filter(({ type }) => type === 'failed')).toEqual([
+        {
+          type: 'failed',
+          class: 'crash',
+          message: expect.stringMatching(/being started \(killed by SIGKILL/),
+        },
+      ]);
+    },
+  );
 
   test('[EXE6.58] that says nothing is given up, and its process is ended', async () => {
     const silent = instead('setInterval(() => 0, 1e6)', { initializeMs: 200, lastMs: 10 });

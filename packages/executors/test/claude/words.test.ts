@@ -5,10 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { faultOf } from '../../src/claude/faults.ts';
 import { idsIn } from '../../src/claude/history.ts';
 import { Inbox } from '../../src/claude/inbox.ts';
+import { Meter, UNUSED } from '../../src/claude/meter.ts';
 import { sdkFile } from '../../src/claude/sdk.ts';
 import { readToken, writeToken } from '../../src/claude/token.ts';
 import { claudeTools } from '../../src/claude/tools.ts';
-import { Meter, Translator } from '../../src/claude/translate.ts';
+import { Translator } from '../../src/claude/translate.ts';
 
 const ROLE = { systemPrompt: '', tools: ['*'], deniedTools: [], readOnly: false, model: null };
 
@@ -60,14 +61,73 @@ describe('what Claude Code says, in the words of every backend', () => {
       },
       total_cost_usd: n / 100,
     });
-    const meter = new Meter({ tokens: 0, usd: 0 });
+    const meter = new Meter(UNUSED);
     expect(meter.read('a', { type: 'result', ...usage(7) })).toMatchObject({ tokens: 10, usd: 0.07 });
     expect(meter.read('b', { type: 'result', ...usage(7) })).toBeNull();
     expect(meter.read('c', { type: 'result' })).toBeNull();
-    const resumed = new Meter(meter.sums);
+    const resumed = new Meter(meter.state);
     expect(resumed.read('d', { type: 'result', ...usage(17) })).toMatchObject({ tokens: 10 });
     // One that forgot its session begins to count anew.
     expect(resumed.read('e', { type: 'result', ...usage(2) })).toMatchObject({ tokens: 5, usd: 0.02 });
+  });
+
+  test('[EXE5.2] each message names what its request took; the result counts the turn, and nothing twice', () => {
+    const price = { input: 10, output: 100, cached: 1, written: 20 };
+    const priceOf = (model: string) => (model === 'known' ? price : null);
+    const said = (id: string, model = 'known') => ({
+      type: 'assistant',
+      message: {
+        id,
+        model,
+        content: [{ type: 'text', text: 'x'.repeat(400) }],
+        usage: {
+          input_tokens: 700,
+          cache_read_input_tokens: 200,
+          cache_creation_input_tokens: 100,
+          output_tokens: 1,
+        },
+      },
+    });
+    const result = (tokens: number, usd: number) => ({
+      type: 'result',
+      modelUsage: {
+        m: { inputTokens: tokens, outputTokens: 0, cacheReadInputTokens: 0, cacheCreationInputTokens: 0 },
+      },
+      total_cost_usd: usd,
+    });
+    const meter = new Meter(UNUSED, priceOf);
+    const first = meter.within('1', said('a'))!;
+    // What was sent, and about what it says: that is counted only later.
+    expect(first).toMatchObject({ kind: 'interim', id: '1' });
+    expect(first.tokens).toBeGreaterThan(1_100);
+    expect(first.usd).toBeCloseTo((700 * 10 + 200 + 100 * 20 + (first.tokens - 1_000) * 100) / 1e6, 9);
+    // A second piece of the same message is no second request.
+    expect(meter.within('2', said('a'))!.tokens).toBe(first.tokens - 1_000);
+    expect(meter.within('3', said('b', 'unknown'))).toMatchObject({ tokens: first.tokens, usd: null });
+    expect(meter.within('4', { type: 'assistant', message: { id: 'c', content: 'no model' } })).toBeNull();
+    expect(meter.read('5', result(2_500, 2))).toEqual({
+      type: 'usage',
+      id: '5',
+      kind: 'final',
+      tokens: 2_500,
+      usd: 2,
+    });
+    // Stopped in the middle of its turn and resumed, it counts what it has named before no second time.
+    const told = meter.within('6', said('d'))!.tokens;
+    const resumed = new Meter(meter.state, priceOf);
+    const rest = resumed.read('7', result(2_500 + 4 * told, 6))!;
+    expect(rest).toMatchObject({ kind: 'final', tokens: 3 * told });
+    expect(rest.usd).toBeCloseTo(3, 9);
+    // Whatever it was told in pieces, a sum is never less than nothing.
+    for (const wrong of [-1_000, Number.NaN])
+      expect(
+        new Meter(UNUSED).read('8', {
+          type: 'result',
+          modelUsage: {
+            m: { inputTokens: wrong, outputTokens: 5, cacheReadInputTokens: 0, cacheCreationInputTokens: 0 },
+          },
+        }),
+      ).toMatchObject({ tokens: 5, usd: null });
   });
 
   test('[EXE6.52] an error has its class, and says what to do where somebody can', () => {
@@ -119,7 +179,7 @@ test('[EXE3.10] what its transcript holds it has seen; what only waited to becom
 });
 
 test('[EXE3.11] a token that cannot be read is none', () => {
-  const token = { session: 's', tokens: 1, usd: 0.5 };
+  const token = { session: 's', tokens: 1, usd: 0.5, told: 3 };
   expect(readToken(writeToken(token))).toEqual(token);
   for (const text of [null, '', 'nonsense', '{}', '{"session":""}']) expect(readToken(text)).toBeNull();
 });

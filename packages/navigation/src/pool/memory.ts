@@ -8,9 +8,10 @@ export interface TreeUse {
   readonly rssBytes: number;
   /** Since each of them was started, with those that have ended and were waited for. */
   readonly cpuMs: number;
+  readonly processes: number;
 }
 
-const NOTHING: TreeUse = { rssBytes: 0, cpuMs: 0 };
+const NOTHING: TreeUse = { rssBytes: 0, cpuMs: 0, processes: 0 };
 /** Ticks of the clock that Linux counts CPU time in, as it tells them to programs. */
 const TICK_MS = 10;
 
@@ -19,28 +20,40 @@ export async function residentBytes(pid: number): Promise<number> {
   return (await usedByTree(pid)).rssBytes;
 }
 
-/** What a process and everything beneath it uses now; nothing if it is gone. */
-export async function usedByTree(pid: number): Promise<TreeUse> {
+/**
+ * What a process and everything beneath it uses now; nothing if it is gone. `exact`: memory that processes share is counted
+ * once, where the system says so, which takes longer.
+ */
+export async function usedByTree(pid: number, { exact = false } = {}): Promise<TreeUse> {
   if (pid === 0) return NOTHING;
-  return process.platform === 'linux' ? await linuxUse(pid) : await listedUse(pid);
+  return process.platform === 'linux' ? await linuxUse(pid, exact) : await listedUse(pid);
 }
 
 /** The sandbox puts processes of its own above the server: all of them are counted, each with its children. */
-async function linuxUse(pid: number): Promise<TreeUse> {
-  let [rssBytes, cpuMs] = [0, 0];
+async function linuxUse(pid: number, exact: boolean): Promise<TreeUse> {
+  let [rssBytes, cpuMs, processes] = [0, 0, 0];
   const waiting = [pid];
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    rssBytes += residentOf(at);
+    const resident = residentOf(at);
+    rssBytes += exact ? (shareOf(at) ?? resident) : resident;
+    // One that has ended, and that nobody has waited for yet, has no memory.
+    processes += resident > 0 ? 1 : 0;
     cpuMs += cpuOf(at);
     waiting.push(...childrenOf(at));
     if (waiting.length > 0) await nextTurn();
   }
-  return { rssBytes, cpuMs };
+  return { rssBytes, cpuMs, processes };
 }
 
 function residentOf(pid: number): number {
   const status = told(`/proc/${pid}/status`);
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+}
+
+/** Its share of what it holds together with others; null: the system does not say. */
+function shareOf(pid: number): number | null {
+  const kilobytes = /^Pss:\s+(\d+) kB/m.exec(told(`/proc/${pid}/smaps_rollup`))?.[1];
+  return kilobytes === undefined ? null : Number(kilobytes) * 1024;
 }
 
 /** Its own time and that of the children it has waited for, in its programs and in the kernel. */
@@ -89,9 +102,10 @@ async function listedUse(pid: number): Promise<TreeUse> {
   for (const [id, parent] of rows) if (family.has(Number(parent))) family.add(Number(id));
   const own = rows.filter(([id]) => family.has(Number(id)));
   return own.reduce<TreeUse>(
-    ({ rssBytes, cpuMs }, [, , kilobytes = '0', time = '0']) => ({
+    ({ rssBytes, cpuMs, processes }, [, , kilobytes = '0', time = '0']) => ({
       rssBytes: rssBytes + Number(kilobytes) * 1024,
       cpuMs: cpuMs + msOf(time),
+      processes: processes + 1,
     }),
     NOTHING,
   );

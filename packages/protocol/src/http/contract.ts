@@ -8,27 +8,24 @@ export const HTTP_PROTOCOL = 1;
 /** Says which protocol the sender speaks; a request without it is taken as it is. */
 export const PROTOCOL_HEADER = 'reveille-protocol';
 
-/** `person`: the token of the lock file; `page`: that, or a person's page. A session or a worker is refused. */
-type Who = 'anyone' | 'person' | 'page';
 interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  readonly who: Who;
 }
 
-/** Every route there is; each wants a credential. No GET changes anything. */
+/** Every route there is; each wants a credential, and `AUTHORITY` says whose. No GET changes anything. */
 export const HTTP_ROUTES = {
-  health: { method: 'GET', path: '/v1/health', who: 'anyone' },
-  operation: { method: 'POST', path: '/v1/op/:operation', who: 'anyone' },
-  events: { method: 'GET', path: '/v1/events', who: 'anyone' },
-  attach: { method: 'POST', path: '/v1/attach', who: 'anyone' },
-  receipt: { method: 'POST', path: '/v1/attach/:attachment/receipt', who: 'anyone' },
-  detach: { method: 'POST', path: '/v1/attach/:attachment/close', who: 'anyone' },
-  grant: { method: 'POST', path: '/v1/sessions', who: 'person' },
-  rotate: { method: 'POST', path: '/v1/rotate', who: 'person' },
-  stop: { method: 'POST', path: '/v1/stop', who: 'person' },
-  ticket: { method: 'POST', path: '/v1/tickets', who: 'person' },
-  view: { method: 'POST', path: '/v1/view/:view', who: 'page' },
+  health: { method: 'GET', path: '/v1/health' },
+  operation: { method: 'POST', path: '/v1/op/:operation' },
+  events: { method: 'GET', path: '/v1/events' },
+  attach: { method: 'POST', path: '/v1/attach' },
+  receipt: { method: 'POST', path: '/v1/attach/:attachment/receipt' },
+  detach: { method: 'POST', path: '/v1/attach/:attachment/close' },
+  grant: { method: 'POST', path: '/v1/sessions' },
+  rotate: { method: 'POST', path: '/v1/rotate' },
+  stop: { method: 'POST', path: '/v1/stop' },
+  ticket: { method: 'POST', path: '/v1/tickets' },
+  view: { method: 'POST', path: '/v1/view/:view' },
 } as const satisfies Record<string, Route>;
 
 /** What every answer is, whatever its status: a call that waits has sent its status before it knows. */

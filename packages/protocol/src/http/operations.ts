@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AmountsInput, BudgetLimits } from '../budget.ts';
+import { BudgetLimits } from '../budget.ts';
 import { MessageId, PlanId, SessionId, TaskId } from '../ids.ts';
 import {
   AddTaskInput,
@@ -98,7 +98,6 @@ export const HTTP_OPERATIONS = {
   notifyParent: op([NotifyInput], LARGE),
   sendMessage: op([SendInput], LARGE),
   answer: op([AnswerInput], LARGE),
-  reserve: op([z.string().min(1).max(LENGTHS.name), AmountsInput], { repeatable: true }),
 
   diffTask: op([TaskId], READ),
   pullSubtask: op([TaskId]),

@@ -69,6 +69,8 @@ export interface RunRow {
   readonly turns: number;
   readonly tokens: number;
   readonly usd: number;
+  /** Part of these is an estimate. */
+  readonly estimated: boolean;
   /** Absent: its agent is no process of its own. */
   readonly resources?: Resources;
   readonly startedAt: number;

@@ -101,6 +101,7 @@ const BY_HAND: { readonly [T in TableName]?: Accessors<Tables[T]> } = {
       r.end,
       r.grants,
       r.short,
+      r.raises,
     ],
   },
   message: {

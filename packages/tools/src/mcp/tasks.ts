@@ -53,7 +53,7 @@ export async function ownTask({ orchestrator, caller }: CallerWorld, id: string)
   const parsed = TaskId.safeParse(id);
   if (!parsed.success || caller.kind === 'person') throw unknown;
   const view = await orchestrator.getTask(parsed.data).catch((error: unknown) => {
-    throw isReveilleError(error) && error.code === 'not_found' ? unknown : error;
+    throw isReveilleError(error, 'not_found') || isReveilleError(error, 'not_allowed') ? unknown : error;
   });
   if (view.task.owner !== caller.session) throw unknown;
   return view;

@@ -22,8 +22,8 @@ export const listAgents = defineTool({
   name: 'a2a_list_agents',
   title: 'List the agents',
   description: [
-    'Lists the agents that can be given a task, with what each is for, and the backends they can run on. Use the name as agentType of a2a_spawn_subtask, or `backend:name` for another backend than the usual one.',
-    'To find the right one for a certain task, a2a_list_specialists is better.',
+    'Lists the agents that can be given a task, what each is for, and the backends. The name is the agentType of a2a_spawn_subtask; `backend:name` chooses another backend.',
+    'For a certain task, a2a_list_specialists is better.',
   ],
   input: z.strictObject({
     filter: z
@@ -47,8 +47,7 @@ export const listSpecialists = defineTool({
   name: 'a2a_list_specialists',
   title: 'Find a specialist',
   description: [
-    'Lists the specialists. With `task`, a description of what is to be done, it names those that fit it, best first, with the reason; take the first one unless you know better.',
-    'Example: {"task":"find out why the parser is slow on large files"}',
+    'Lists the specialists; with `task`, those that fit it, best first, with the reason. Take the first one unless you know better.',
   ],
   input: z.strictObject({
     task: z.string().min(1).max(20_000).optional().describe('What is to be done, in a sentence or two.'),

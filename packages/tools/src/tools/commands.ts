@@ -21,7 +21,7 @@ export const runCommand = defineTool({
   title: 'Run a command',
   description: [
     'Runs a shell command in your worktree, in its sandbox, and gives you its output and exit code. Each call is a new shell at the root of the worktree: chain with && what belongs together.',
-    'For builds, git and anything no other tool does. It has no terminal and no input: give flags like -y, --no-pager, and start nothing that runs on. A command that fails is not an error of the tool: read its exit code.',
+    'For builds, git and anything no other tool does. It has no terminal: give flags like -y, --no-pager, and start nothing that runs on.',
     'Example: {"command":"git add -A && git commit -m \\"Parser: accept empty files\\""}',
   ],
   input: z.strictObject({

@@ -214,7 +214,7 @@ export const listDirectory = defineTool({
     'Lists the files and folders in a folder of your worktree, with sizes. To find files by name anywhere beneath, use search_text with `glob` and no pattern.',
   ],
   input: z.strictObject({
-    path: z.string().max(4_096).default('.').describe('From the root of the worktree; left out: the root.'),
+    path: z.string().max(4_096).default('.').describe('Left out: the root.'),
     limit: z.int().min(1).max(10_000).default(1_000),
   }),
   output: z.object({

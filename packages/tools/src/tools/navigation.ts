@@ -27,7 +27,7 @@ const waitMs = z
   .min(0)
   .max(120_000)
   .default(400)
-  .describe('How long to wait for a language server that is still loading; then the answer is from text.');
+  .describe('How long to wait for a loading language server; then the answer is from text.');
 
 /** `needs: 'navigation'` keeps whoever has none from getting here. */
 function navigationOf({ navigation }: Pick<RunWorld, 'navigation'>) {
@@ -130,13 +130,13 @@ export const findUsages = defineTool({
   title: 'Find all usages of a symbol',
   description: [
     'Everywhere a symbol is used: calls, imports, re-exports, types, also under another name, and not other symbols of the same name. `definitionFile` is the file that defines it (navigate_to_symbol finds it). Do this before you change what others use.',
-    'The answer says how it was found, whether it is complete, and which text hits are no usages, and why (comments, strings, other symbols of the name).',
+    'The answer says how it was found, whether it is complete, and which text hits are no usages, and why.',
     'Example: {"symbolName":"parse","definitionFile":"src/parser.ts"}',
   ],
   input: z.strictObject({
     symbolName,
     definitionFile: path('The file that defines it, from the root of the worktree.'),
-    context: z.int().min(0).max(5).default(1).describe('Lines to show before and after each.'),
+    context: z.int().min(0).max(5).default(1).describe('Lines around each.'),
     page: z.int().min(1).max(10_000).default(1),
     pageSize: z.int().min(1).max(500).default(50),
     waitMs,
@@ -198,7 +198,7 @@ export const exploreModule = defineTool({
     'What a module exports, with signatures and documentation, what it imports, and who imports it: the way to understand a file or a package before you read it. `modulePath` is a file or a folder with an entry file.',
     'Example: {"modulePath":"src/parser.ts"}',
   ],
-  input: z.strictObject({ modulePath: path('From the root of the worktree.'), waitMs }),
+  input: z.strictObject({ modulePath: path('From the root of the worktree.'), waitMs: waitMs.describe('') }),
   output: z.object({
     path: z.string(),
     exports: z.array(
@@ -265,7 +265,7 @@ export const documentOutline = defineTool({
   description: [
     'The classes, functions and other names a file defines, with their lines, without their bodies. Shorter than reading it.',
   ],
-  input: z.strictObject({ path: path('From the root of the worktree.'), waitMs }),
+  input: z.strictObject({ path: path('From the root of the worktree.'), waitMs: waitMs.describe('') }),
   output: z.object({
     path: z.string(),
     entries: z.array(

@@ -1,5 +1,4 @@
 import {
-  BudgetLimits,
   LENGTHS,
   PRIORITIES,
   ReveilleError,
@@ -13,7 +12,7 @@ import {
 } from '@reveille/protocol';
 import { z } from 'zod';
 import { quote } from '../fence.ts';
-import { planId } from '../schema.ts';
+import { budget, planId, withoutWords } from '../schema.ts';
 import { ACTS, EVERYBODY, SETS, defineTool, type RunWorld, type Tool } from '../tool.ts';
 import { TaskState, stateOf, taskLine } from './subtasks.ts';
 
@@ -24,14 +23,14 @@ const planTask = {
     .string()
     .min(1)
     .max(LENGTHS.prompt)
-    .describe('The whole task, for an agent that knows nothing but this and what its dependencies changed.'),
-  name: name.optional().describe('A short name for people to see.'),
+    .describe('The whole task; the agent knows only this and what its dependencies changed.'),
+  name: name.optional().describe(''),
   agent: z.string().max(120).optional().describe('`[@][backend:]name`; left out: the general agent.'),
   dependencies: z
     .array(z.string().max(LENGTHS.name))
     .max(LENGTHS.tasks)
     .default([])
-    .describe('Ids of tasks of this plan that must be completed first. It starts from what they changed.'),
+    .describe('Ids of tasks that must be completed first; it starts from what they changed.'),
   targetFiles: z
     .array(z.string().min(1).max(4_096))
     .max(LENGTHS.files)
@@ -46,12 +45,10 @@ const planTask = {
     .max(120)
     .default('none')
     .describe(
-      'Who must approve it before it counts as completed: none, owner (you), person, or an agent, `[@][backend:]name`, such as reviewer. What is to be changed goes back to the same worker.',
+      'Who must approve it before it counts as completed: none, owner (you), person, or an agent, such as reviewer.',
     ),
-  reviewRounds: ReviewRounds.optional().describe(
-    'How often an agent may review it; then the person decides.',
-  ),
-  budget: BudgetLimits.strict().optional(),
+  reviewRounds: ReviewRounds.optional().describe('Most reviews by an agent; then the person decides.'),
+  budget: budget('', false),
 };
 
 type PlanTask = z.output<z.ZodObject<typeof planTask>>;
@@ -77,22 +74,18 @@ export const savePlan = defineTool({
   name: 'orchestrator_save_plan',
   title: 'Save a plan',
   description: [
-    'Saves a plan: tasks and what depends on what. It is checked as a whole; if anything is wrong you are told all of it and nothing is saved. It starts only with `autoStart` or orchestrator_start_plan.',
-    'Make tasks that one agent can finish and check by itself, and let tasks run side by side where they can: a dependency only where one needs what the other made. When all are done, their branches are merged into one.',
-    'Example: {"name":"Dark mode","description":"…","tasks":[{"id":"tokens","description":"Introduce colour tokens in src/theme …","agent":"coder"},{"id":"switch","description":"Add the switch …","dependencies":["tokens"]}]}',
+    'Saves a plan: tasks and what depends on what. If anything is wrong you are told all of it and nothing is saved. It starts only with `autoStart` or orchestrator_start_plan.',
+    'Make tasks that one agent can finish and check by itself, with a dependency only where one needs what another made: the rest run side by side. In the end their branches are merged into one.',
+    'Example: {"name":"Dark mode","tasks":[{"id":"tokens","description":"Introduce colour tokens …","agent":"coder"},{"id":"switch","description":"…","dependencies":["tokens"]}]}',
   ],
   input: z.strictObject({
-    name: name.describe('A short name.'),
+    name,
     description: z
       .string()
       .max(LENGTHS.prompt)
       .default('')
       .describe('What the plan is for; every worker is told.'),
-    baseBranch: z
-      .string()
-      .max(250)
-      .optional()
-      .describe('What it starts from; left out: where the checkout stands.'),
+    baseBranch: z.string().max(250).optional().describe('Left out: where the checkout stands.'),
     verify: z
       .string()
       .max(LENGTHS.command)
@@ -102,13 +95,13 @@ export const savePlan = defineTool({
     tasks: z
       .array(
         z.strictObject({
-          id: name.describe('Your own name for it in this plan, for dependencies.'),
+          id: name.describe('Your name for it, for dependencies.'),
           ...planTask,
         }),
       )
       .min(1)
       .max(LENGTHS.tasks),
-    budget: BudgetLimits.strict().optional().describe('At most this much for the whole plan.'),
+    budget: budget('At most this much for the whole plan.'),
     autoStart: z.boolean().default(false),
   }),
   output: PlanState,
@@ -138,7 +131,7 @@ export const addPlanTask = defineTool({
   input: z.strictObject({
     planId: planId('The plan; left out: your only open one.').optional(),
     id: name.optional().describe('Your own name for it in the plan; made up if you give none.'),
-    ...planTask,
+    ...withoutWords(planTask),
   }),
   output: TaskState,
   annotations: ACTS,
@@ -192,7 +185,7 @@ function planAct(act: {
 }): Tool {
   return defineTool({
     ...act,
-    input: z.strictObject({ planId: planId('The plan.') }),
+    input: z.strictObject({ planId: planId('') }),
     output: z.object({ planId: z.string(), name: z.string(), state: z.string(), why: z.string() }),
     annotations: SETS,
     callers: EVERYBODY,

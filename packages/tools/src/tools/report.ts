@@ -84,9 +84,9 @@ export const notifyParent = defineTool({
   title: 'Tell or ask whoever gave you the task',
   description: [
     'Sends word to your parent. "question": you need an answer. "approval_request": before something that cannot be undone. "error": something stands in your way. "progress", "info": what it should know now.',
-    'Ask early, one thing at a time, with the choices you see and the one you would take. Then do what does not depend on the answer, or end your turn: the answer wakes you. Do not ask what you can find out by reading.',
-    'It is not a report: when you are done, call a2a_subtask_complete.',
-    'Example: {"type":"question","message":"The config has two formats. Support both, or only the new one? I would do only the new one.","options":["both","only the new one"]}',
+    'Ask early, one thing at a time, with the choices you see and the one you would take; not what you can find out by reading. Then do what does not depend on the answer, or end your turn: the answer wakes you.',
+    'When you are done, call a2a_subtask_complete instead.',
+    'Example: {"type":"question","message":"Support both formats? I would do only the new one.","options":["both","only the new one"]}',
   ],
   input: z.strictObject({
     type: z.enum(['progress', 'question', 'approval_request', 'error', 'info']),

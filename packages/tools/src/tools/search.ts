@@ -13,7 +13,7 @@ export const searchText = defineTool({
   title: 'Search in files',
   description: [
     'Finds lines that contain `pattern` in the text files of your worktree: the words as they are, or with `regex` a JavaScript regular expression, matched line by line. `glob` narrows the files ("*.ts", "src/**/*.test.ts"). Without `pattern` it lists the files that fit.',
-    'For a symbol use navigation first: navigate_to_symbol finds its definition, find_usages everything that uses it and nothing else; words find comments, strings and other symbols of the name too. Folders such as node_modules and binary or very large files are left out.',
+    'For a symbol use navigate_to_symbol or find_usages first: words find comments, strings and other symbols of the name too. Folders such as node_modules and binary or very large files are left out.',
     'Example: {"pattern":"new Worker\\\\(","regex":true,"glob":"src/**/*.ts"}',
   ],
   input: z.strictObject({
@@ -31,7 +31,7 @@ export const searchText = defineTool({
       .max(4_096)
       .default('.')
       .describe('The folder or file to search, from the root of the worktree.'),
-    context: z.int().min(0).max(5).default(0).describe('Lines to show before and after each match.'),
+    context: z.int().min(0).max(5).default(0).describe('Lines around each match.'),
     limit: z.int().min(1).max(2_000).default(200).describe('Most matches.'),
     includeGenerated: z.boolean().default(false).describe('Also in node_modules and the like.'),
     timeout: z.int().min(100).max(60_000).default(20_000).describe('Milliseconds.'),

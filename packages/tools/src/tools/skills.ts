@@ -5,16 +5,11 @@ export const loadSkill = defineTool({
   name: 'load_skill',
   title: 'Load a skill',
   description: [
-    'Gives you the instructions of a skill: how this repository or its user wants a certain kind of work done. Load one before you do that kind of work. Without `skillId`: the list of skills.',
+    'Gives you the instructions of a skill: how a certain kind of work is to be done here. Load it before you do that work. Without `skillId`: the list of skills.',
   ],
   input: z.strictObject({
-    skillId: z.string().min(1).max(120).optional().describe('Its name.'),
-    file: z
-      .string()
-      .min(1)
-      .max(1_000)
-      .optional()
-      .describe('One of the files in its folder, instead of its instructions.'),
+    skillId: z.string().min(1).max(120).optional().describe(''),
+    file: z.string().min(1).max(1_000).optional().describe('One of the files in its folder.'),
   }),
   output: z.object({
     skills: z.array(z.object({ name: z.string(), description: z.string() })),

@@ -1,6 +1,5 @@
 import {
   defuse,
-  BudgetLimits,
   LENGTHS,
   ReveilleError,
   parseAgentType,
@@ -9,6 +8,7 @@ import {
 } from '@reveille/protocol';
 import { z } from 'zod';
 import { callKey } from '../call-key.ts';
+import { budget, withoutWords } from '../schema.ts';
 import { ACTS, defineTool, type RunWorld, type ToolOutput } from '../tool.ts';
 import { Update, nextSteps, updateOf, updatesText } from '../updates.ts';
 import { awaitEnds, whenYouHear } from './waiting.ts';
@@ -18,49 +18,37 @@ const subtask = {
     .string()
     .max(120)
     .optional()
-    .describe(
-      'Who does it: `[@][backend:]name`, like "reviewer" or "@claude:coder". Left out: the general agent.',
-    ),
+    .describe('`[@][backend:]name`, like "reviewer" or "@claude:coder"; left out: the general agent.'),
   prompt: z
     .string()
     .min(1)
     .max(LENGTHS.prompt)
     .describe(
-      'The whole task. The agent knows nothing but this: say what is wanted and why, where to look, what is known, what to leave alone.',
+      'The whole task. The agent knows nothing else: say what is wanted and why, where to look, what is known, what to leave alone.',
     ),
-  expectedOutput: z
-    .string()
-    .max(LENGTHS.prompt)
-    .optional()
-    .describe('What its answer must hold, and in which form.'),
-  name: z.string().trim().min(1).max(LENGTHS.name).optional().describe('A short name for people to see.'),
-  model: z
-    .string()
-    .max(120)
-    .optional()
-    .describe('Only if the task needs another model than the agent’s own.'),
+  expectedOutput: z.string().max(LENGTHS.prompt).optional().describe('What its answer must hold.'),
+  name: z.string().trim().min(1).max(LENGTHS.name).optional().describe(''),
+  model: z.string().max(120).optional().describe('Another than the agent’s own.'),
   targetFiles: z
     .array(z.string().min(1).max(4_096))
     .max(LENGTHS.files)
     .default([])
-    .describe('Files it will change, if known. Others that work on them are told.'),
+    .describe('Files it will change, if known.'),
   isolation: z
     .enum(['own', 'shared'])
     .default('own')
-    .describe(
-      '"own": a worktree of its own, a copy of yours as it is now. "shared": in your worktree, while you cannot write.',
-    ),
+    .describe('"own": in a copy of your worktree. "shared": in yours, while you cannot write.'),
   resultSchema: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('A JSON schema; a successful report must hold a structured result that fits it.'),
-  budget: BudgetLimits.strict().optional().describe('At most this much, out of your own budget.'),
+    .describe('A JSON schema, without patterns, that its structured result must fit.'),
+  budget: budget('Out of your own.'),
   key: z
     .string()
     .min(1)
     .max(LENGTHS.name)
     .optional()
-    .describe('The same key again returns the same subtask instead of a second one.'),
+    .describe('The same key again returns the same subtask.'),
 };
 
 const Spawned = z.object({
@@ -77,17 +65,14 @@ export const spawnSubtask = defineTool({
   name: 'a2a_spawn_subtask',
   title: 'Hand a task to another agent',
   description: [
-    'Starts another agent on a task and, unless `blocking` is false, waits for its result. The agent works in a worktree of its own that starts from yours, uncommitted changes included; its changes come back only when you pull them.',
-    'Use it when a specialist would do the work better, or when it needs much reading of which you need only the answer. Not for what takes you a few calls, and not to pass your whole task on.',
-    'If it takes longer than your client waits, you are told that it is running. Do not start it again: its result comes by itself.',
-    'Example: {"agentType":"reviewer","prompt":"Review the error handling in src/net/*.ts. Look for swallowed errors and missing time-outs. Change nothing.","expectedOutput":"A list of findings, each with file and line, worst first."}',
+    'Starts another agent on a task and, unless `blocking` is false, waits for its result. It works in a worktree of its own that starts from yours, uncommitted changes included; its changes come back only when you pull them.',
+    'Use it when a specialist would do it better, or when it takes much reading of which you need only the answer. Not for a few calls, and not to pass your whole task on.',
+    'If your client does not wait so long, you are told that it is running. Do not start it again: its result comes by itself.',
+    'Example: {"agentType":"reviewer","prompt":"Review the error handling in src/net/*.ts. Change nothing.","expectedOutput":"Findings with file and line, worst first."}',
   ],
   input: z.strictObject({
     ...subtask,
-    blocking: z
-      .boolean()
-      .default(true)
-      .describe('false: return at once and go on; you hear of its end later.'),
+    blocking: z.boolean().default(true).describe(''),
   }),
   output: Spawned,
   annotations: ACTS,
@@ -109,13 +94,16 @@ export const spawnParallelSubtasks = defineTool({
   name: 'a2a_spawn_parallel_subtasks',
   title: 'Hand several tasks to agents at once',
   description: [
-    'Starts several agents at the same time, all or none, and returns their ids at once. You hear of each end as it comes; a2a_await_subtasks waits for them. With `blocking` true it waits for all of them itself.',
-    'Use it for parts that do not depend on each other. Give each part its own files where you can: what two of them change in the same lines you will have to merge.',
-    'Example: {"subtasks":[{"agentType":"tester","prompt":"Write tests for src/parse.ts …"},{"agentType":"researcher","prompt":"Find out how …"}]}',
+    'Starts several agents at once, all or none, and returns their ids. You hear of each end as it comes; a2a_await_subtasks, or `blocking`, waits for them.',
+    'For parts that do not depend on each other. Give each its own files where you can: you will have to merge what two of them change in the same lines.',
   ],
   input: z.strictObject({
-    subtasks: z.array(z.strictObject(subtask)).min(1).max(50),
-    blocking: z.boolean().default(false).describe('true: wait for all of them.'),
+    subtasks: z
+      .array(z.strictObject(withoutWords(subtask)))
+      .min(1)
+      .max(50)
+      .describe('Each as for a2a_spawn_subtask.'),
+    blocking: z.boolean().default(false).describe(''),
   }),
   output: z.object({
     subtasks: z.array(

@@ -68,9 +68,9 @@ export const subtaskStatus = defineTool({
   title: 'See how subtasks are doing',
   description: [
     'Shows the state of a subtask you started: what it does, why, since when, its last words, or its whole report if it has ended. Without `taskId`: one line for each of yours.',
-    'For deciding what to do about one that takes long. Not for waiting: use a2a_await_subtasks, or go on.',
+    'Not for waiting: use a2a_await_subtasks, or go on.',
   ],
-  input: z.strictObject({ taskId: taskId('A subtask of yours; left out: all of them.').optional() }),
+  input: z.strictObject({ taskId: taskId('').optional() }),
   output: z.object({ subtasks: z.array(TaskState) }),
   annotations: LOOKS,
   callers: EVERYBODY,
@@ -93,10 +93,10 @@ export const cancelSubtask = defineTool({
   title: 'Cancel a subtask',
   description: [
     'Stops a subtask you started, and everything it started itself. What it has done so far is kept on its branch, and you are told when it has ended.',
-    'Use it when its result is no longer wanted, or when it goes the wrong way and words would not help. To correct it, a2a_send_message is gentler.',
+    'For a result that is no longer wanted. To correct it, a2a_send_message is gentler.',
   ],
   input: z.strictObject({
-    taskId: taskId('The subtask.'),
+    taskId: taskId(''),
     reason: z.string().max(2_000).optional().describe('Why, for it and for people who read it later.'),
   }),
   output: TaskState,
@@ -111,12 +111,11 @@ export const sendMessage = defineTool({
   name: 'a2a_send_message',
   title: 'Send a message to another agent',
   description: [
-    'Sends words to a subtask of yours, a sibling, or your parent; they reach it between two of its calls, or wake it. With `requestId` they are the answer to a question or an approval request that came to you with that id.',
-    'Use it to correct, to add what you have learnt, or to answer. It does not interrupt, and there is no reply unless you ask for one.',
-    'Examples: {"workerId":"task_0a1b","message":"The API has changed: use parse2."} · {"requestId":"req_0c2d","message":"only the new one"}',
+    'Sends words to a subtask of yours, a sibling, or your parent; they reach it between two calls, or wake it. With `requestId` they answer the question or approval request that came with that id.',
+    'To correct, to add what you have learnt, or to answer. It does not interrupt, and there is no reply unless you ask for one.',
   ],
   input: z.strictObject({
-    workerId: workerId('Whom: its task or session. Not needed with requestId.').optional(),
+    workerId: workerId('Its task or session; not needed with requestId.').optional(),
     message: z.string().min(1).max(LENGTHS.text),
     requestId: requestId('What this answers.').optional(),
   }),

@@ -48,11 +48,11 @@ export const awaitSubtasks = defineTool({
   name: 'a2a_await_subtasks',
   title: 'Wait for subtasks',
   description: [
-    'Waits until subtasks you started have ended (`mode` "all", or "any" for the first), or one of them needs an answer from you, and returns what they reported. What it returns is not delivered again.',
-    'It comes back earlier if your client would not wait so long; then call it again, or go on and be told. Do not use it when you have other work: ends come by themselves.',
+    'Waits until subtasks you started have ended (`mode` "all", or "any" for the first), or one of them needs an answer from you, and returns what they reported.',
+    'It comes back earlier if your client would not wait so long; then call it again, or go on. Not when you have other work: ends come by themselves.',
   ],
   input: z.strictObject({
-    taskIds: z.array(taskId('A subtask of yours.')).min(1).max(1_000),
+    taskIds: z.array(taskId('')).min(1).max(1_000),
     mode: z.enum(['all', 'any']).default('all'),
     timeout: z.int().min(0).max(ONE_DAY).default(300_000).describe('Milliseconds; 0 only looks.'),
   }),
@@ -71,10 +71,10 @@ export const checkUpdates = defineTool({
   title: 'Read your messages',
   description: [
     'Gives you the messages that wait for you: ends of subtasks, questions, answers, words of a person. With `taskIds` only those about these subtasks; the rest keeps waiting. Each message is given once.',
-    'It does not wait. Call it when a notice says that mail is there, or before you decide something that news could change; not in a loop.',
+    'It does not wait. Call it when a notice says that mail is there, or before a decision that news could change; not in a loop.',
   ],
   input: z.strictObject({
-    taskIds: z.array(taskId('Only messages about this subtask.')).min(1).max(1_000).optional(),
+    taskIds: z.array(taskId('')).min(1).max(1_000).optional(),
   }),
   output: z.object({ updates: z.array(Update) }),
   annotations: ACTS,

@@ -1,4 +1,4 @@
-import { ReveilleError, type FileChange, type Pulled } from '@reveille/protocol';
+import type { FileChange, Pulled } from '@reveille/protocol';
 import { z } from 'zod';
 import { fence, quote } from '../fence.ts';
 import { taskId } from '../schema.ts';
@@ -20,7 +20,7 @@ export const subtaskDiff = defineTool({
     'Shows which files a subtask changed, how much, and the patch, as of now; also while it is still running. Look at it before you pull.',
   ],
   input: z.strictObject({
-    taskId: taskId('The subtask.'),
+    taskId: taskId(''),
     patch: z.boolean().default(true).describe('false: only the list of files.'),
   }),
   output: z.object({
@@ -58,7 +58,7 @@ export const pullSubtaskChanges = defineTool({
     'Look at a2a_subtask_diff first: what you take over is yours. In a chat it goes into the person’s own checkout, which must be clean.',
   ],
   input: z.strictObject({
-    taskId: taskId('The subtask.'),
+    taskId: taskId(''),
     cleanup: z
       .boolean()
       .default(false)
@@ -72,13 +72,7 @@ export const pullSubtaskChanges = defineTool({
     snapshot: z.string().nullable(),
   }),
   annotations: ACTS,
-  async run({ taskId: id, cleanup }, { orchestrator, caller, grants }) {
-    // An agent that plays a session's part was not asked by the person; whoever has no definition is the person's own.
-    if (caller.kind !== 'worker' && grants !== null)
-      throw new ReveilleError(
-        'not_allowed',
-        'Only a person’s own chat brings work into their checkout. Tell them that it is ready.',
-      );
+  async run({ taskId: id, cleanup }, { orchestrator, caller }) {
     const pulled =
       caller.kind === 'worker' ? await orchestrator.pullSubtask(id) : await orchestrator.bringHome(id);
     if (!pulled.merged || !cleanup) return pulledOutput(pulled, null);

@@ -21,10 +21,10 @@ export const listWorkers = defineTool({
   name: 'orchestrator_list_workers',
   title: 'See plans, tasks and workers',
   description: [
-    'Shows the plans with how many of their tasks are in which state, and every task that is open, each with its agent, state, why and since when. With `planId`: one plan, with all its tasks.',
-    'For an overview before you decide. You are told of what needs you; do not poll.',
+    'Shows the plans, with how many tasks are in which state, and every open task with its agent, state, why and since when. With `planId`: one plan, with all its tasks.',
+    'You are told of what needs you; do not poll.',
   ],
-  input: z.strictObject({ planId: planId('Only this plan.').optional() }),
+  input: z.strictObject({ planId: planId('').optional() }),
   output: z.object({
     plans: z.array(
       z.object({
@@ -111,10 +111,10 @@ export const deployTask = taskAct({
   name: 'orchestrator_deploy_task',
   title: 'Start a task by hand',
   description: [
-    'Starts a task of a plan now, although its plan is a draft or paused. Its dependencies must be completed. In a running plan tasks start by themselves: there you do not need it.',
+    'Starts a task now, although its plan is a draft or paused. Its dependencies must be completed. In a running plan tasks start by themselves.',
   ],
   input: z.strictObject({
-    taskId: taskId('The task; left out: the next one of your plans that could start.').optional(),
+    taskId: taskId('Left out: the next one that could start.').optional(),
   }),
   done: 'Started',
   change: async (world, { taskId: id }) => world.orchestrator.deployTask(id ?? (await nextTask(world))),
@@ -137,10 +137,10 @@ export const completeTask = taskAct({
   name: 'orchestrator_complete_task',
   title: 'Call a task completed',
   description: [
-    'Calls a task completed on its worker’s behalf, or approves one that is in review. If a worker is still at it, it is stopped and what it did is kept. Only when you have seen that the work is done: tasks that depend on it start.',
+    'Calls a task completed, or approves one in review. A worker that is still at it is stopped, and what it did is kept. Only when you have seen that the work is done: tasks that depend on it start.',
   ],
   input: z.strictObject({
-    taskId: taskId('The task.'),
+    taskId: taskId(''),
     output: z
       .string()
       .max(LENGTHS.text)
@@ -157,7 +157,7 @@ export const cancelTask = taskAct({
   description: [
     'Stops a task and everything it started. What it did is kept on its branch. Tasks that depend on it are blocked until it is tried again.',
   ],
-  input: z.strictObject({ taskId: taskId('The task.'), reason: z.string().max(2_000).optional() }),
+  input: z.strictObject({ taskId: taskId(''), reason: z.string().max(2_000).optional() }),
   done: 'Cancelled',
   annotations: DESTROYS,
   change: ({ orchestrator }, { taskId: id, reason }) => orchestrator.cancelTask(id, reason),
@@ -167,20 +167,18 @@ export const retryTask = taskAct({
   name: 'orchestrator_retry_task',
   title: 'Try a task again',
   description: [
-    'Starts a failed or cancelled task anew, from where it began; what the last attempt left is kept as a snapshot. Find out first why it failed: the same prompt usually fails the same way. What it should do differently, tell it with a2a_send_message.',
+    'Starts a failed or cancelled task anew; what the last attempt left is kept as a snapshot. Find out first why it failed. What it should do differently, tell it with a2a_send_message.',
   ],
   input: z.strictObject({
-    taskId: taskId('The task; it must have failed or been cancelled.'),
-    agent: z.string().max(120).optional().describe('Another agent for it: `[@][backend:]name`.'),
-    model: z.string().max(120).optional().describe('Another model for it.'),
+    taskId: taskId(''),
+    agent: z.string().max(120).optional().describe('Another agent.'),
+    model: z.string().max(120).optional().describe('Another model.'),
     from: z
       .string()
       .min(1)
       .max(300)
       .optional()
-      .describe(
-        'Where it begins, if not from the start: "last" for what the last attempt left, or a snapshot by its ref.',
-      ),
+      .describe('"last": from what the last attempt left; or a snapshot’s ref.'),
   }),
   done: 'To be tried again',
   change: ({ orchestrator }, { taskId: id, agent, model, from }) =>
@@ -196,10 +194,10 @@ export const answer = defineTool({
   title: 'Answer a question or an approval request',
   description: [
     'Answers a request that waits for you, by the id it came with. The asker is woken with your answer. Where choices were given, send one of them, word for word. For a review: "approve", "reject", or what is to be changed.',
-    'What only a person can decide, answer with "pass on": it goes to whoever is above you. What you do not answer is passed on after a while.',
+    'What only a person can decide, answer with "pass on".',
   ],
   input: z.strictObject({
-    requestId: requestId('The request.'),
+    requestId: requestId(''),
     answer: z.string().max(LENGTHS.text),
   }),
   output: z.object({ requestId: z.string(), taskId: z.string(), state: z.string() }),

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
-import { copyFile, readFile } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEMPORARY_PATTERN } from '../door/names.ts';
+import { readSmall } from '../repository/files.ts';
 import type { FoundRepository } from '../repository.ts';
 import type { Claim } from './claimed.ts';
-import { orNull } from './files.ts';
 import { addAlternate, makeGitDir } from './git-dirs.ts';
 import { ownGitDirOf, roomOf } from './layout.ts';
 import { makeEntry } from './linked.ts';
@@ -32,7 +32,7 @@ export async function makeOwnGitDir(repository: FoundRepository, claim: Claim): 
   await makeGitDir({
     repository,
     path: ownGitDirOf(roomOf(repository, name)),
-    alternates: repository.traits.objectDirs,
+    alternates: repository.objectStores,
     branch,
     refs: { [`refs/heads/${branch}`]: start },
     config: [],
@@ -55,7 +55,7 @@ async function makeClone({ repository, stage, claim, author, from }: Made, index
   await makeGitDir({
     repository,
     path,
-    alternates: repository.traits.objectDirs,
+    alternates: repository.objectStores,
     branch: claim.branch,
     refs,
     config: [
@@ -74,6 +74,6 @@ async function makeClone({ repository, stage, claim, author, from }: Made, index
 /** What the person ignores, here and everywhere, that no .gitignore says. The later of two files wins. */
 async function excludesOf({ gitDir, traits }: FoundRepository): Promise<string> {
   const files = [traits.excludesFile, join(gitDir, 'info', 'exclude')];
-  const texts = await Promise.all(files.map((file) => orNull(readFile(file, 'utf8'))));
+  const texts = await Promise.all(files.map(readSmall));
   return texts.map((text) => (text === null ? '' : `${text}\n`)).join('');
 }

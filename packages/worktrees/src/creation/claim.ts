@@ -11,7 +11,7 @@ import { layoutOf, pinOf, roomOf, treeOf } from './layout.ts';
 import { withLock } from './lock.ts';
 import { dropEntry, entryIsForgotten, hideEntry } from './linked.ts';
 import { branchIsFree, folded, namesFor, type CheckoutName, type NameParts } from './names.ts';
-import { readRecord } from './record.ts';
+import { isRoomName, readRecord } from './record.ts';
 import { freePorts } from './ports.ts';
 import type { Stage } from './stage.ts';
 
@@ -128,6 +128,8 @@ async function undo(
   await moveFolder(roomOf(repository, name), join(stage.path, 'undone-room'));
 }
 
-const readClaim = async (stage: string): Promise<Claim | null> =>
+async function readClaim(stage: string): Promise<Claim | null> {
   // Written by us, whole or not at all.
-  (await readJson(claimFile(stage))) as Claim | null;
+  const claim = (await readJson(claimFile(stage))) as Claim | null;
+  return claim && isRoomName(claim.name) ? claim : null;
+}

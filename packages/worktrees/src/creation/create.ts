@@ -8,9 +8,9 @@ import { makeAgentGit, makeOwnGitDir, type Author } from './agent-git.ts';
 import type { Claim } from './claimed.ts';
 import { claimName, undoClaim } from './claim.ts';
 import { workspaceError } from './failures.ts';
-import { makeFolder } from './files.ts';
+import { openHome, checkHome } from './home.ts';
 import { copyIgnored } from './ignored.ts';
-import { layoutOf, ownGitDirOf, roomOf, treeOf } from './layout.ts';
+import { ownGitDirOf, roomOf, treeOf } from './layout.ts';
 import { ignoredIn } from './look.ts';
 import type { NameParts } from './names.ts';
 import { noticesAbout } from './notices.ts';
@@ -29,6 +29,8 @@ export interface CheckoutSpec extends NameParts {
   readonly start: Pick<Start, 'commit'> & Partial<Start>;
   readonly author: Author;
   readonly settings: WorktreeSettings;
+  /** Its agent only reads: it is not given `.env` files. */
+  readonly readOnly?: boolean | undefined;
   /** Runs the set-up command; needed if the settings name one. */
   readonly runSetup?: SetupRunner;
   readonly onSetupOutput?: (text: string) => void;
@@ -54,7 +56,7 @@ export async function createCheckout(
 ): Promise<CreatedCheckout> {
   const doing = `Making the worktree of ${spec.task.slice(0, 100) || spec.id}`;
   try {
-    await makeFolder(layoutOf(repository).ours);
+    await openHome(repository);
     using stage = await openStage(repository);
     const created = await build(repository, spec, stage).catch(async (error: unknown) => {
       throw await takenBack(repository, stage, workspaceError(doing, error, spec.signal));
@@ -116,7 +118,7 @@ async function build(
     noticesAbout(repository, start.commit),
   ]);
   const copied = ignored
-    ? await copyIgnored({ repository, stage, ownGitDir, settings, ignored })
+    ? await copyIgnored({ repository, stage, ownGitDir, settings, ignored, readOnly: spec.readOnly ?? false })
     : ['Ignored files were not copied: git could not look at the checkout of the repository.'];
   await makeAgentGit({ repository, stage, claim, author: spec.author, from: start });
   if (filled.setupKey !== null) await rememberSetup(roomOf(repository, claim.name), filled.setupKey);
@@ -125,6 +127,8 @@ async function build(
   await rename(stage.tree, treeOf(repository, claim.name));
   const prepared = await setUp(checkout, spec, record);
   signal?.throwIfAborted();
+  // Whatever was swapped meanwhile, no worktree counts that is not in a home of ours.
+  await checkHome(repository);
   await writeRecord(checkout.room, record);
   return {
     checkout,

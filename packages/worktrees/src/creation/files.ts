@@ -11,15 +11,18 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   await rename(fresh, path);
 }
 
-/** With all it lies in. Step by step: a recursive `mkdir` says of a read-only disk that there is no such folder. */
+/** With all it lies in, closed to others. Step by step: a recursive `mkdir` says of a read-only disk that there is no such folder. */
 export async function makeFolder(path: string): Promise<void> {
   try {
-    await mkdir(path);
+    await mkdir(path, { mode: 0o700 });
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return;
     if (codeOf(error) !== 'ENOENT' || path === dirname(path)) throw error;
     await makeFolder(dirname(path));
-    await makeFolder(path);
+    // Not this function again: behind a link that leads nowhere it would never end.
+    await mkdir(path, { mode: 0o700 }).catch((again: unknown) => {
+      if (codeOf(again) !== 'EEXIST') throw again;
+    });
   }
 }
 

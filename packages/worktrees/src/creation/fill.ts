@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { git, GitError } from '../git/git.ts';
 import type { FoundRepository } from '../repository.ts';
 import { workspaceError } from './failures.ts';
-import { makeFolder } from './files.ts';
 import { makeGitDir } from './git-dirs.ts';
+import { openHome } from './home.ts';
 import { layoutOf } from './layout.ts';
 import { tryLock } from './lock.ts';
 import { poolIds, putEntry, readEntry, takeEntry, type PoolEntry } from './pool.ts';
@@ -34,7 +34,7 @@ export interface FillSpec {
  */
 export async function fillPool(repository: FoundRepository, spec: FillSpec): Promise<void> {
   try {
-    await makeFolder(layoutOf(repository).ours);
+    await openHome(repository);
     using filler = tryLock(layoutOf(repository).fillerLock);
     if (!filler) return;
     const ready = await tidy(repository, spec.settings.pool);
@@ -112,7 +112,7 @@ async function staged(
     await makeGitDir({
       repository,
       path: ownGitDir,
-      alternates: repository.traits.objectDirs,
+      alternates: repository.objectStores,
       branch: 'pool',
       refs: {},
       config: [],

@@ -1,16 +1,19 @@
 import { constants } from 'node:fs';
-import { copyFile, lstat, mkdir, readFile, readlink, readdir, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, mkdtemp, readlink, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { git } from '../git/git.ts';
+import { INCLUDE_FILE, readInclude } from '../repository/include.ts';
 import type { FoundRepository } from '../repository.ts';
 import { codeOf } from './failures.ts';
 import { orNull } from './files.ts';
+import { ignoredIn } from './look.ts';
 import type { WorktreeSettings } from './settings.ts';
 import type { Stage } from './stage.ts';
 
-/** What agents need, and git ignores, in most repositories. */
-const ALWAYS = ['.claude', '.env*'];
-const INCLUDE_FILE = '.worktreeinclude';
+/** What agents need, and git ignores, in most repositories. One that only reads runs nothing that needs `.env`. */
+const ALWAYS = ['.claude'];
+const FOR_WRITERS = ['.env*'];
 /** Bounds a look into folders that are ignored as a whole. */
 const MOST_FILES = 10_000;
 
@@ -18,7 +21,8 @@ interface Copying {
   readonly repository: FoundRepository;
   readonly stage: Stage;
   readonly ownGitDir: string;
-  readonly settings: Pick<WorktreeSettings, 'copy' | 'copyLimit'>;
+  readonly settings: Pick<WorktreeSettings, 'copy' | 'copyLimit' | 'include'>;
+  readonly readOnly: boolean;
   /** What is ignored in the person's checkout; a folder that is as a whole ends in a slash. */
   readonly ignored: readonly string[];
 }
@@ -28,15 +32,15 @@ interface Copying {
  * them ignores could end up in a commit. Answers with what the person should know.
  */
 export async function copyIgnored(copying: Copying): Promise<string[]> {
-  const { repository, ignored } = copying;
-  const patterns = await patternsOf(copying);
-  const candidates = await withContents(repository.root, ignored, patterns);
-  if (candidates.length === 0) return [];
-  const wanted = await matching(copying, patterns, candidates);
-  const files = await filesOf(repository.root, wanted);
+  const { repository, stage, ignored, settings } = copying;
+  const ignoring = await untrustedNotice(repository.root, settings.include);
+  const patterns = patternsOf(copying);
+  const scratch = join(stage.path, 'patterns');
+  const files = await matchingFiles({ root: repository.root, scratch, patterns, ignored });
+  if (files.length === 0) return ignoring;
   const { inside, beyond } = await withoutBeyond(copying.stage.tree, files);
   const { safe, notIgnored } = await ignoredInTree(copying, inside);
-  const notices = await copyAll(copying, safe, beyond);
+  const notices = [...ignoring, ...(await copyAll(copying, safe, beyond))];
   if (notIgnored.length > 0)
     notices.push(
       `Not copied, because the commit the task starts from does not ignore them: ${list(notIgnored)}.`,
@@ -44,12 +48,50 @@ export async function copyIgnored(copying: Copying): Promise<string[]> {
   return notices;
 }
 
-const patternsOf = async ({ repository, settings }: Copying): Promise<string[]> => {
-  const text = await orNull(readFile(join(repository.root, INCLUDE_FILE), 'utf8'));
-  return [...ALWAYS, ...(text?.split(/\r?\n/) ?? []), ...settings.copy].filter((line) =>
-    /^[^#\s]/.test(line),
-  );
-};
+const patternsOf = ({ settings, readOnly }: Copying): string[] => [
+  ...ALWAYS,
+  ...(readOnly ? [] : FOR_WRITERS),
+  ...patternsIn(settings.include ?? ''),
+  ...settings.copy,
+];
+
+const patternsIn = (text: string): string[] => text.split(/\r?\n/).filter((line) => /^[^#\s]/.test(line));
+
+/** Patterns that came with the repository count only as the person has trusted them (BND5). */
+async function untrustedNotice(root: string, trusted: string | null): Promise<string[]> {
+  const text = await readInclude(root);
+  if (text === null || text === trusted) return [];
+  return [
+    `Nothing was copied for ${INCLUDE_FILE}: the person has not trusted it as it is now (reveille init in ${root}).`,
+  ];
+}
+
+interface PatternSearch {
+  readonly root: string;
+  /** A folder that is not there yet. */
+  readonly scratch: string;
+  readonly patterns: readonly string[];
+  readonly ignored: readonly string[];
+}
+
+/** The files among those that are ignored that the patterns name. */
+async function matchingFiles({ root, scratch, patterns, ignored }: PatternSearch): Promise<string[]> {
+  const candidates = await withContents(root, ignored, patterns);
+  if (candidates.length === 0) return [];
+  return await filesOf(root, await matching(scratch, patterns, candidates));
+}
+
+/** What the patterns of a `.worktreeinclude` would have copied now, for the person to see before they trust them. */
+export async function filesNamedBy(repository: FoundRepository, text: string): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'reveille-include-'));
+  try {
+    const ignored = await ignoredIn(repository);
+    const scratch = join(folder, 'patterns');
+    return await matchingFiles({ root: repository.root, scratch, patterns: patternsIn(text), ignored });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 /**
  * An ignored folder is one candidate. Only where a pattern names a path inside it are its files candidates too: to look
@@ -86,22 +128,21 @@ async function walk(root: string, folder: string): Promise<string[]> {
 
 /** Git itself says what the patterns match: in a repository where they are all that is ignored, and nothing lies. */
 async function matching(
-  { stage, ownGitDir }: Copying,
+  scratch: string,
   patterns: readonly string[],
   candidates: readonly string[],
 ): Promise<string[]> {
-  const scratch = join(stage.path, 'patterns');
   const gitDir = join(scratch, 'git');
   const workTree = join(scratch, 'tree');
   for (const folder of ['objects', 'refs', 'info']) await mkdir(join(gitDir, folder), { recursive: true });
   await mkdir(workTree);
-  await copyFile(join(ownGitDir, 'HEAD'), join(gitDir, 'HEAD'));
+  await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/none\n');
   await writeFile(join(gitDir, 'info', 'exclude'), `${patterns.join('\n')}\n`);
   // Git looks whether a path is a folder: `.claude/` matches nothing else.
   for (const path of candidates)
     if (path.endsWith('/')) await mkdir(join(workTree, path), { recursive: true });
   const matched = await checkIgnore(
-    { gitDir, workTree, indexFile: noIndex(stage) },
+    { gitDir, workTree, indexFile: noIndex(scratch) },
     candidates.map(withoutSlash),
   );
   return candidates.filter((path) => matched.has(withoutSlash(path)));
@@ -123,7 +164,7 @@ async function checkIgnore(
 }
 
 /** An index that is not there: git would refuse a path in a submodule. */
-const noIndex = (stage: Stage): string => join(stage.path, 'no-index');
+const noIndex = (folder: string): string => join(folder, 'no-index');
 
 async function filesOf(root: string, wanted: readonly string[]): Promise<string[]> {
   const files = new Set<string>();
@@ -148,7 +189,7 @@ async function ignoredInTree(
 ): Promise<{ safe: string[]; notIgnored: string[] }> {
   if (files.length === 0) return { safe: [], notIgnored: [] };
   const matched = await checkIgnore(
-    { gitDir: ownGitDir, workTree: stage.tree, indexFile: noIndex(stage) },
+    { gitDir: ownGitDir, workTree: stage.tree, indexFile: noIndex(stage.path) },
     files,
   );
   return {

@@ -36,8 +36,15 @@ export async function readRecord(room: string): Promise<CheckoutRecord | null> {
       `${recordOf(room)} was written by another version of Reveille.`,
     );
   // Nobody but us writes there: what has our version has our shape.
-  return value as CheckoutRecord;
+  const record = value as CheckoutRecord;
+  if (!isRoomName(record.name))
+    throw new ReveilleError('workspace_failed', `${recordOf(room)} names no worktree of ours.`);
+  return record;
 }
+
+/** One that names a folder directly in the home, and none of ours. */
+export const isRoomName = (name: unknown): name is string =>
+  typeof name === 'string' && name !== '' && !name.startsWith('.') && !name.includes('/');
 
 export function checkoutOf(repository: Repository, record: CheckoutRecord): Checkout {
   const { name, kind, branch, start } = record;
@@ -68,7 +75,7 @@ export interface KnownCheckout extends Checkout {
 
 /** The checkout of that name, made in this life or an earlier one; null if there is none. */
 export async function openCheckout(repository: Repository, name: string): Promise<KnownCheckout | null> {
-  if (name === '' || name.startsWith('.') || name.includes('/')) return null;
+  if (!isRoomName(name)) return null;
   const record = await readRecord(roomOf(repository, name));
   if (!record) return null;
   const { task, createdAt, environment } = record;

@@ -9,6 +9,8 @@ export interface WorktreeSettings {
   readonly pool: number;
   /** Further patterns, in the syntax of .gitignore, of ignored files that every worktree is given. */
   readonly copy: readonly string[];
+  /** The text of the repository's `.worktreeinclude` as the person trusts it, patterns like those of `copy`; null: none. */
+  readonly include: string | null;
   /** Ignored files are copied up to this many bytes together. */
   readonly copyLimit: number;
   /** Must pass before an agent starts; run again only when one of the lock files is another. */
@@ -46,6 +48,7 @@ export const WORKTREE_DEFAULTS: WorktreeSettings = {
   kind: 'clone',
   pool: 1,
   copy: [],
+  include: null,
   copyLimit: 64 * 1024 * 1024,
   setup: null,
   ports: { first: 20_000, last: 31_999, each: 10 },

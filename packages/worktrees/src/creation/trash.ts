@@ -1,9 +1,9 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Repository } from '../checkout.ts';
 import { succeeds } from '../git/processes.ts';
-import { moveFolder, orNull } from './files.ts';
+import { makeFolder, moveFolder, orNull } from './files.ts';
 import { layoutOf } from './layout.ts';
 import { newId } from './stage.ts';
 
@@ -15,7 +15,7 @@ export async function throwAway(repository: Repository, path: string): Promise<v
 /** A place in the trash, for one folder to be moved to. */
 export async function newBin(repository: Repository): Promise<string> {
   const { trash } = layoutOf(repository);
-  await mkdir(trash, { recursive: true });
+  await makeFolder(trash);
   return join(trash, newId());
 }
 

@@ -1,4 +1,5 @@
 import type { Confinement } from '../sandbox/confinement.ts';
+import { callNumber } from '../sandbox/seccomp.ts';
 
 /**
  * Something a confined process tries. It is a script for the shell inside, which knows the scene's places by the environment.
@@ -15,12 +16,17 @@ export interface Attack {
   readonly needs?: readonly string[];
   /** It succeeds where there is no sandbox: so it can succeed. Not said of those that touch the system. */
   readonly bites?: boolean;
+  /** What keeps it in is what a run takes together: it is tried only where that is measured. */
+  readonly sums?: boolean;
   /** What keeps it in is not to be had everywhere. */
   readonly unless?: readonly Gap[];
 }
 
-/** Root is not counted; limits need a program to set them; abstract sockets need a newer kernel, and Perl. */
-export type Gap = 'root' | 'no limits' | 'no scope';
+/**
+ * Root is not counted; limits need a program to set them; abstract sockets need a newer kernel, and Perl; so do closed
+ * system calls need Perl, and an architecture whose calls are known.
+ */
+export type Gap = 'root' | 'no limits' | 'no scope' | 'no filter';
 
 /** Prints what answers: at `@name` an abstract socket, at a number a port of this machine, else a socket in a folder. */
 const CONNECT = String.raw`perl -e '
@@ -30,6 +36,12 @@ my $address = $unix ? pack("S a*", 1, $to =~ s/^@/\0/r) : pack("S n a4 x8", 2, $
 socket($socket, $unix ? 1 : 2, 1, 0) && connect($socket, $address) or die "$!\n";
 syswrite $socket, "GET / HTTP/1.0\r\n\r\n"; print while <$socket>;
 '`;
+
+const call = (name: string): number => callNumber(name) ?? -1;
+
+/** Prints ESCAPED if the kernel looks at the arguments of a call, which are wrong, instead of refusing the call (EPERM, ENOSYS). */
+const CALLS = String.raw`perl -e 'for (@ARGV) { syscall($_ + 0, -1, 0, 0, 0, 0); print "ESCAPED $_
+" if $! != 1 && $! != 38 }'`;
 
 const FILES: readonly Attack[] = [
   { name: 'read the person’s checkout', script: 'cat "$PERSON/secret.txt"', bites: true },
@@ -211,6 +223,29 @@ const SYSTEM: readonly Attack[] = [
       "grep -qx 'NoNewPrivs:.1' /proc/self/status || echo ESCAPED; grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | grep -qv '0000000000000000' && echo ESCAPED",
   },
   {
+    name: 'read the keys that the kernel keeps for the person',
+    // KEYCTL_GET_KEYRING_ID of KEY_SPEC_SESSION_KEYRING; KEYCTL_SEARCH in it would be next.
+    script: String.raw`perl -e 'syscall(${call('keyctl')}, 0, -3, 1) > 0 and print "ESCAPED
+"'`,
+    needs: ['perl'],
+    bites: true,
+    unless: ['no filter'],
+  },
+  {
+    name: 'make system calls that no agent needs',
+    script: `${CALLS} ${['io_uring_setup', 'io_uring_register', 'userfaultfd', 'quotactl_fd'].map(call).join(' ')}`,
+    needs: ['perl'],
+    bites: true,
+    unless: ['no filter'],
+  },
+  {
+    name: 'reach the host of a virtual machine',
+    script: String.raw`perl -e 'socket(my $s, 40, 1, 0) and print "ESCAPED
+"'`,
+    needs: ['perl'],
+    unless: ['no filter'],
+  },
+  {
     name: 'push keys into a terminal',
     script: String.raw`perl -e 'open(my $t, "+<", "/dev/tty") and ioctl($t, 0x5412, my $c = "x") and print "ESCAPED\n"'`,
     needs: ['perl'],
@@ -241,11 +276,25 @@ const PROCESSES: readonly Attack[] = [
     unless: ['root', 'no limits'],
   },
   {
-    name: 'take all memory',
+    name: 'take all memory in one process',
     script: String.raw`perl -e 'my $all = "x" x 300_000_000; print "ESCAPED\n"'`,
     changes: { limits: { memoryBytes: 100 * 1024 ** 2 } },
     needs: ['perl'],
     unless: ['no limits'],
+  },
+  {
+    name: 'take all memory with many processes',
+    script: String.raw`perl -e 'for (1..6) { my $pid = fork; if (!$pid) { my $all = "x" x 50_000_000; sleep 60; exit } } sleep 30; print "ESCAPED\n"'`,
+    changes: { totals: { memoryBytes: 150 * 1024 ** 2 } },
+    needs: ['perl'],
+    sums: true,
+  },
+  {
+    name: 'have more processes than a run may, also as root',
+    script: String.raw`perl -e 'for (1..60) { my $pid = fork; if (defined $pid && !$pid) { sleep 60; exit } } sleep 30; print "ESCAPED\n"'`,
+    changes: { totals: { processes: 24 } },
+    needs: ['perl'],
+    sums: true,
   },
   {
     name: 'write a file without end',

@@ -3,7 +3,10 @@ import { isReveilleError } from '@reveille/protocol';
 import { checkGitVersion } from '../git/version.ts';
 import { findRepository } from '../repository.ts';
 import { canLimit } from '../sandbox/bootstrap.ts';
+import { findGroups } from '../sandbox/cgroup.ts';
+import { findKeeper } from '../sandbox/keeper.ts';
 import { findSandbox, type Found } from '../sandbox/probe.ts';
+import type { Measure } from '../sandbox/totals.ts';
 import { tryDoor } from './door.ts';
 import { tryFileSystem } from './files.ts';
 import { tryEverything, type Tried } from './matrix.ts';
@@ -27,6 +30,8 @@ export interface ExamineOptions {
   readonly worktrees?: string;
   /** False: the attacks are not run, which takes a second or two, and nothing is said about what is enforced. */
   readonly attacks?: boolean;
+  /** How much the processes of a run take, as the daemon measures it; without it, what bounds a run in sum is not tried. */
+  readonly measure?: Measure;
 }
 
 const NODE_MAJOR = 24;
@@ -36,13 +41,16 @@ export async function examine(options: ExamineOptions = {}): Promise<Finding[]> 
   const place = await findPlace(options);
   const found = await findSandbox();
   const files = await fileFindings(place.folder);
-  const tried = options.attacks === false ? [] : [...(await tryDoor()), ...(await tryEverything())];
+  const tried =
+    options.attacks === false ? [] : [...(await tryDoor()), ...(await tryEverything(options.measure))];
   return [
     nodeFinding(),
     await gitFinding(),
     ...place.findings,
     ...files,
     ...sandboxFindings(found),
+    await endFinding(found),
+    boundFinding(),
     ...tried.map(boundaryFinding),
   ];
 }
@@ -145,11 +153,47 @@ function sandboxFindings(found: Found): Finding[] {
       'With the network on, agents can reach X11 and others: Linux 6.12 and Perl can prevent it; or turn the network off.',
     ),
     part(
+      'system calls closed, a keyring of its own',
+      bubblewrap.canFilter,
+      'Install Perl: without it an agent can read the keys that the kernel keeps for you, and use calls that nobody needs.',
+    ),
+    part(
       'descriptors closed',
       bubblewrap.perl !== null,
       'Install Perl: without it an agent keeps what its starter left open, and each command with the network off costs a Node.',
     ),
   ];
+}
+
+/** What ends a run's processes with the run. */
+async function endFinding({ kind }: Found): Promise<Finding> {
+  const line = { area: 'sandbox', name: 'processes end with their run', expected: 'all of them' } as const;
+  if (kind === 'bubblewrap')
+    return { ...line, verdict: 'good', got: 'all of them, by the sandbox', advice: '' };
+  const groups = kind === 'none' && findGroups() !== null;
+  const keeper = kind === 'none' && (await findKeeper()) !== null;
+  const by = [...(keeper ? ['a keeper'] : []), ...(groups ? ['control groups'] : [])].join(' and ');
+  if (groups) return { ...line, verdict: 'good', got: `all of them, by ${by}`, advice: '' };
+  const advice = keeper
+    ? 'A process that kills its keeper gets away: install bubblewrap, or start Reveille where control groups can be made.'
+    : 'A process that leaves its group and clears its environment gets away: install bubblewrap, or Perl.';
+  const got = keeper ? `all of them, by ${by}` : 'those in its group or with its mark';
+  return { ...line, verdict: 'weak', got, advice };
+}
+
+/** What bounds a run's memory, processes and disk in sum. */
+function boundFinding(): Finding {
+  const limits = findGroups()?.limits ?? false;
+  return {
+    area: 'sandbox',
+    name: 'what a run takes is bounded in sum',
+    verdict: limits ? 'good' : 'weak',
+    expected: 'by control groups',
+    got: limits ? 'by control groups, disk by a look at its files' : 'by a look every second',
+    advice: limits
+      ? ''
+      : 'A run can take more for a second. Control groups (version 2) with memory and pids, in which you may make groups, bound it at once.',
+  };
 }
 
 const part = (name: string, has: boolean, advice: string): Finding => ({
@@ -165,6 +209,7 @@ const GAPS = {
   root: 'Root is not held to a number of processes: run Reveille as another user.',
   'no limits': 'Install Perl or util-linux (prlimit).',
   'no scope': 'Needs Linux 6.12 and Perl.',
+  'no filter': 'Needs Perl, and an x86-64, arm64 or riscv64 machine.',
 } as const;
 
 function boundaryFinding({ group, name, expected, got, gap, detail }: Tried): Finding {

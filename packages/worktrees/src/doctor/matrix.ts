@@ -3,6 +3,7 @@ import { findSandbox, type Found } from '../sandbox/probe.ts';
 import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { ALLOWED, type Allowed } from './allowed.ts';
 import { ATTACKS, type Attack, type Gap } from './attacks.ts';
+import type { Measure } from '../sandbox/totals.ts';
 import { confinementIn, makeScene, type Scene } from './scene.ts';
 
 /** One line of the matrix of what is enforced here. */
@@ -20,7 +21,7 @@ export interface Tried {
 const TIMEOUT_MS = 60_000;
 
 /** Really tries everything, in the sandbox that is used for agents. Empty where there is none. */
-export async function tryEverything(): Promise<Tried[]> {
+export async function tryEverything(measure?: Measure): Promise<Tried[]> {
   const found = await findSandbox();
   if (found.kind === 'none') return [];
   await using scene = await makeScene();
@@ -29,11 +30,13 @@ export async function tryEverything(): Promise<Tried[]> {
     warn: () => {},
     home: scene.home,
     env: scene.env,
+    ...(measure ? { measure } : {}),
   });
   const tried: Tried[] = [];
   for (const allowed of ALLOWED) tried.push(await tryAllowed(sandbox, scene, allowed));
   for (const [group, attacks] of Object.entries(ATTACKS)) {
-    for (const attack of attacks) tried.push(await tryAttack({ sandbox, scene, found, group, attack }));
+    for (const attack of attacks.filter(({ sums }) => measure || !sums))
+      tried.push(await tryAttack({ sandbox, scene, found, group, attack }));
   }
   return tried;
 }
@@ -81,6 +84,8 @@ function isGap(gap: Gap, { bubblewrap }: Pick<Found, 'bubblewrap'>): boolean {
       return bubblewrap !== null && !canLimit(bubblewrap);
     case 'no scope':
       return bubblewrap?.canScope === false;
+    case 'no filter':
+      return bubblewrap?.canFilter === false;
     default:
       return gap satisfies never;
   }

@@ -145,7 +145,8 @@ const AUTHOR = {
 async function makeRepository(folder: string, kind: Checkout['kind'], secret: string): Promise<Checkout> {
   const root = join(folder, 'person');
   const home = join(folder, 'person.worktrees');
-  const repository = { root, gitDir: join(root, '.git'), home };
+  const gitDir = join(root, '.git');
+  const repository = { root, gitDir, home, objectStores: [join(gitDir, 'objects')] };
   await fill(folder, {
     'person/a.txt': 'first\n',
     'person/test.mjs': "import test from 'node:test';\ntest('passes', () => {});\n",

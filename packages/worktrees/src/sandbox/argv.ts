@@ -26,12 +26,13 @@ export interface Plan {
   readonly cwd: string;
   readonly sharesNetwork: boolean;
   readonly nested: boolean;
+  /** What each empty place in memory may hold. */
+  readonly emptyBytes: number;
+  /** Whether bubblewrap is to say on descriptor 3 which process is the first in the sandbox, and whether the command was started. */
+  readonly status: boolean;
   /** Variables that would change bubblewrap itself if it had them. The others it is started with, and hands on. */
   readonly env: Readonly<Record<string, string>>;
 }
-
-/** What an empty place in memory may hold: enough for a build's temporary files, not for the machine's memory. */
-const EMPTY_BYTES = 2 * 1024 ** 3;
 
 /**
  * The whole command line. Nothing is left of our namespaces but, if it is shared, the
@@ -49,17 +50,19 @@ export function bwrapArgv(host: Host, plan: Plan, inner: readonly string[]): str
     { kind: 'empty', at: '/var/tmp', sealed: false },
     ...plan.mounts,
   ];
+  const sizing = host.canSize ? ['--size', String(plan.emptyBytes)] : [];
   return [
     host.bwrap,
+    ...(plan.status ? ['--json-status-fd', '3'] : []),
     ...namespaces(host, plan),
-    ...mountArgs(host, mounts),
+    ...mountArgs(sizing, mounts),
     '--proc',
     '/proc',
     // A sandbox within this one could have no `/proc` if anything were mounted in ours. Root's needs it nevertheless.
-    ...mountArgs(host, plan.nested && !host.root ? [] : host.proc),
+    ...mountArgs(sizing, plan.nested && !host.root ? [] : host.proc),
     '--dev',
     '/dev',
-    ...mountArgs(host, [{ kind: 'empty', at: '/dev/shm', sealed: false }]),
+    ...mountArgs(sizing, [{ kind: 'empty', at: '/dev/shm', sealed: false }]),
     // A place in memory that anybody can write to is memory that nobody counts.
     '--remount-ro',
     '/dev',
@@ -90,19 +93,19 @@ function namespaces(host: Host, plan: Plan): string[] {
 }
 
 /** Parents before what is mounted into them; of two at one place the later one counts. Seals come last. */
-function mountArgs(host: Host, mounts: readonly Mount[]): string[] {
+function mountArgs(sizing: readonly string[], mounts: readonly Mount[]): string[] {
   const last = new Map(mounts.map((mount) => [mount.at, mount]));
   const ordered = [...last.values()].toSorted((a, b) => depth(a.at) - depth(b.at));
   const seals = ordered.filter((mount) => mount.kind === 'empty' && mount.sealed);
   return [
-    ...ordered.flatMap((mount) => mountArg(host, mount)),
+    ...ordered.flatMap((mount) => mountArg(sizing, mount)),
     ...seals.flatMap(({ at }) => ['--remount-ro', at]),
   ];
 }
 
 const depth = (path: string): number => path.split('/').length;
 
-function mountArg(host: Host, mount: Mount): string[] {
+function mountArg(sizing: readonly string[], mount: Mount): string[] {
   switch (mount.kind) {
     case 'read':
       return ['--ro-bind', mount.from, mount.at];
@@ -111,13 +114,7 @@ function mountArg(host: Host, mount: Mount): string[] {
     case 'link':
       return ['--symlink', mount.to, mount.at];
     case 'empty':
-      return [
-        ...(host.canSize ? ['--size', String(EMPTY_BYTES)] : []),
-        '--perms',
-        '0700',
-        '--tmpfs',
-        mount.at,
-      ];
+      return [...sizing, '--perms', '0700', '--tmpfs', mount.at];
     default:
       return mount satisfies never;
   }

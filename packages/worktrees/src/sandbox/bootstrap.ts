@@ -1,22 +1,26 @@
 import type { Limits } from './confinement.ts';
+import { callNumber, filterProgram, prctlNumber } from './seccomp.ts';
 
 /**
  * What runs first inside the sandbox and then becomes the command: it closes every descriptor it was handed but the
- * three, sets the limits, cuts off this machine's abstract sockets, listens where the doors are to be found, and gives
- * variables that act early (env.ts) their names back. It is Perl because Perl is there wherever git is, starts in 2 ms
+ * three, sets the limits, cuts off this machine's abstract sockets, leaves the person's session keyring for an empty one,
+ * closes system calls that nobody needs (seccomp.ts), listens where the doors are to be found, and gives variables that act
+ * early (env.ts) their names back. It is Perl because Perl is there wherever git is, starts in 2 ms
  * (Node: 40 ms, for every command), and can make system calls.
  *
  * Arguments: `1` to cut off abstract sockets or `0`; `call:resource=value,resource=value…` or ``;
- * `port=socket,port=socket…` or ``; then the command.
+ * `keyctl:prctl:filter in hex` or ``; `port=socket,port=socket…` or ``; then the command.
  * Numbers: 444 and 446 are landlock_create_ruleset and landlock_restrict_self on every architecture; 1 is
- * LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (Linux 6.12); AF_UNIX 1, AF_INET 2, SOCK_STREAM 1.
+ * LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (Linux 6.12); AF_UNIX 1, AF_INET 2, SOCK_STREAM 1; KEYCTL_JOIN_SESSION_KEYRING 1;
+ * PR_SET_SECCOMP 22, SECCOMP_MODE_FILTER 2. A keyring may be refused, where the kernel has none or the user has too many:
+ * the filter closes the old one all the same.
  *
  * The listening relay is the child of a child, so that the command does not find a child it never had. It listens
  * before the command starts. It does not end on TERM: the command may want to say a last word. It dies with the
  * sandbox.
  */
 const PERL = String.raw`
-my ($scope, $limits, $doors) = (shift, shift, shift);
+my ($scope, $limits, $filter, $doors) = (shift, shift, shift, shift);
 sub fail { print STDERR "reveille: $_[0]: $!\n"; exit 126 }
 opendir(my $dir, "/proc/self/fd") or fail("descriptors");
 for my $n (grep { /^\d+$/ && $_ > 2 } readdir $dir) { next if $n == fileno $dir; open(my $h, "<&=", $n) and close $h }
@@ -33,6 +37,13 @@ if ($scope) {
   fail("landlock") if $rules < 0;
   fail("landlock") if syscall(446, $rules, 0) != 0;
   open(my $h, "<&=", $rules) and close $h;
+}
+if ($filter) {
+  my ($keyctl, $prctl, $hex) = split /:/, $filter;
+  syscall($keyctl + 0, 1, 0);
+  my $code = pack("H*", $hex);
+  my $program = pack("S x6 P", length($code) / 8, $code);
+  fail("seccomp") if syscall($prctl + 0, 22, 2, $program, 0, 0) != 0;
 }
 my @doors;
 for (split /,/, $doors) {
@@ -129,6 +140,8 @@ export interface Bootstrap {
   readonly limits: Limits;
   /** Whether abstract sockets are to be cut off. */
   readonly scope: boolean;
+  /** Which system calls are to be closed: all that nobody needs, or those that a sandbox within needs neither. */
+  readonly filter: 'all' | 'nested' | 'none';
   /** Port inside → socket inside. */
   readonly doors: readonly (readonly [port: number, socket: string])[];
 }
@@ -148,17 +161,30 @@ export function canLimit({ perl, prlimit }: Pick<Bootstrap, 'perl' | 'prlimit'>)
 
 /** The command with its bootstrap in front of it. */
 export function bootstrapped(command: readonly string[], bootstrap: Bootstrap): string[] {
-  const { perl, prlimit, node, limits, scope, doors } = bootstrap;
+  const { perl, prlimit, node, limits, scope, filter, doors } = bootstrap;
   const call = perl === null ? undefined : PRLIMIT64[process.arch];
   const list = doors.map(([port, socket]) => `${port}=${socket}`).join(',');
   return [
     ...(call === undefined && prlimit !== null ? [prlimit, ...limitOptions(limits), '--'] : []),
     ...(perl === null
       ? []
-      : [perl, '-e', PERL, scope ? '1' : '0', call === undefined ? '' : limitCalls(call, limits), list]),
+      : [
+          perl,
+          '-e',
+          PERL,
+          scope ? '1' : '0',
+          call === undefined ? '' : limitCalls(call, limits),
+          filter === 'none' ? '' : filterArgument(filter === 'nested'),
+          list,
+        ]),
     ...(perl === null && doors.length > 0 ? [node, '-e', NODE, list] : []),
     ...command,
   ];
+}
+
+function filterArgument(nested: boolean): string {
+  const program = filterProgram(nested);
+  return program === null ? '' : `${callNumber('keyctl')}:${prctlNumber()}:${program.toString('hex')}`;
 }
 
 /** RLIMIT_CORE, NPROC, DATA, FSIZE, NOFILE. */

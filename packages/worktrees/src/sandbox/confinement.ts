@@ -1,4 +1,5 @@
 import type { Checkout } from '../checkout.ts';
+import type { Totals } from './totals.ts';
 
 /**
  * The network of a confined process. With `on` it is this machine's own, its loopback included. With `off` and
@@ -23,11 +24,17 @@ export interface Confinement {
   /** What the config names of the home and elsewhere, absolute: tools to read, credentials to refresh. */
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];
+  /** What of Reveille's own folders this process is given: the home of its agent, a language server. Nothing else of them is. */
+  readonly lent?: readonly string[];
   /** A folder to use as `/tmp`, so that it is the same one for the next command. Else it is empty and forgotten. */
   readonly tmp?: string;
   /** The program brings a sandbox of its own, which needs user namespaces. Leave it off if it can be switched off. */
   readonly nested?: boolean;
   readonly limits?: Partial<Limits>;
+  /** What everything that is started for this checkout may take together. */
+  readonly totals?: Partial<Totals>;
+  /** What it counts with instead: a language server is no part of the run whose checkout it reads. */
+  readonly countsWith?: string;
 }
 
 /** Of each process, but for `processes`, which counts all of a sandbox together (and is not enforced for root). */

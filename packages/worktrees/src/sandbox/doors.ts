@@ -15,21 +15,22 @@ interface Door {
 type Beyond = { readonly port: number } | { readonly hosts: readonly string[]; readonly onPort?: boolean };
 
 interface Open {
-  readonly door: Promise<Door>;
   readonly server: Server;
   readonly clients: Set<Socket>;
-  users: number;
 }
 
-/** How many doors stay open though nobody uses them: the next command mostly wants the same ones. */
-const KEPT = 4;
+/**
+ * How many connections one sandbox has at once through a door: to a port of this machine, and to all listed hosts. More are
+ * dropped, so that whoever opens them without end only takes its own places (BND7.26).
+ */
+const MOST = { port: 64, hosts: 256 } as const;
 
 /**
- * The doors of all sandboxes, each once however many use it. Those that nobody uses are shut but for the last few. They
- * are in a folder only we can enter.
+ * The doors of all sandboxes, each for one of them, so that no sandbox can use up the door of another. They are in a
+ * folder only we can enter.
  */
 export class Doors {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Set<Open>();
   readonly #parent: string;
   readonly #resolve: Resolve | undefined;
   #folder: Promise<string> | undefined;
@@ -41,41 +42,27 @@ export class Doors {
   }
 
   async take(beyond: Beyond): Promise<Door & { readonly release: () => Promise<void> }> {
-    const key = JSON.stringify(beyond);
-    const open = this.#open.get(key) ?? this.#make(beyond);
-    // The one used last is the last in the map.
-    this.#open.delete(key);
-    this.#open.set(key, open);
-    open.users++;
-    let released = false;
-    const release = async (): Promise<void> => {
-      if (released) return;
-      released = true;
-      open.users--;
-      await this.#shutIdle();
-    };
+    const open = this.#make(beyond);
+    this.#open.add(open);
+    const release = (): Promise<void> => this.#shut(open);
     try {
-      return { ...(await open.door), release };
+      return { ...(await this.#listen(open.server, 'onPort' in beyond)), release };
     } catch (error) {
-      await this.#shut(key, open);
+      await release();
       throw error;
     }
   }
 
-  async #shutIdle(): Promise<void> {
-    const idle = [...this.#open].filter(([, open]) => open.users === 0);
-    await Promise.all(idle.slice(0, -KEPT).map(async ([key, open]) => this.#shut(key, open)));
-  }
-
   async close(): Promise<void> {
-    await Promise.all([...this.#open].map(([key, open]) => this.#shut(key, open)));
+    await Promise.all([...this.#open].map((open) => this.#shut(open)));
     if (this.#folder) await rm(await this.#folder, { recursive: true, force: true });
     this.#folder = undefined;
   }
 
   #make(beyond: Beyond): Open {
-    const server =
-      'port' in beyond ? createRelay(beyond.port) : createProxy(this.#proxyOptions(beyond.hosts));
+    const isPort = 'port' in beyond;
+    const server = isPort ? createRelay(beyond.port) : createProxy(this.#proxyOptions(beyond.hosts));
+    server.maxConnections = isPort ? MOST.port : MOST.hosts;
     const clients = new Set<Socket>();
     server.on('connection', (client: Socket) => {
       clients.add(client);
@@ -83,7 +70,7 @@ export class Doors {
     });
     // Whoever uses it keeps us running; an idle door does not.
     server.unref();
-    return { door: this.#listen(server, 'onPort' in beyond), server, clients, users: 0 };
+    return { server, clients };
   }
 
   #proxyOptions(hosts: readonly string[]): Parameters<typeof createProxy>[0] {
@@ -104,9 +91,8 @@ export class Doors {
     return { socket, port: null };
   }
 
-  async #shut(key: string, open: Open): Promise<void> {
-    if (this.#open.get(key) === open) this.#open.delete(key);
-    await open.door.catch(() => undefined);
+  async #shut(open: Open): Promise<void> {
+    if (!this.#open.delete(open)) return;
     for (const client of open.clients) client.destroy();
     if (open.server.listening) await new Promise((resolve) => open.server.close(resolve));
   }

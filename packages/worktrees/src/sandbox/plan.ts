@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { basename, dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
+import { isWithin } from '../repository/paths.ts';
 import type { Mount } from './argv.ts';
 import type { Confinement, Limits } from './confinement.ts';
-import { isWithin } from './system.ts';
 
 /** What of a person's repository a linked worktree needs to be read by git. Not its config, which may hold passwords. */
 const LINKED_READS = ['HEAD', 'refs', 'packed-refs', 'shallow', 'info'];
@@ -22,7 +22,7 @@ export function checkoutMounts({ checkout, write }: Confinement, home: string): 
       .filter((at) => at !== home)
       .map((at) => ({ kind: 'empty', at, sealed: true }) as const),
     { kind: write ? 'write' : 'read', at: path, from: path },
-    ...objectFolders(join(repository.gitDir, 'objects')).map(reading),
+    ...repository.objectStores.filter((store) => existsSync(store)).map(reading),
     ...(kind === 'linked' ? linkedMounts(checkout) : []),
   ];
 }
@@ -43,23 +43,6 @@ function linkedMounts({ repository, path, agentGitDir }: Confinement['checkout']
 }
 
 const reading = (path: string): Mount => ({ kind: 'read', at: path, from: path });
-
-/** The objects of a repository, and those it borrows from others in turn. */
-function objectFolders(objects: string, seen: Set<string> = new Set()): string[] {
-  if (seen.has(objects) || seen.size > 100 || !existsSync(objects)) return [];
-  seen.add(objects);
-  return [objects, ...alternatesOf(objects).flatMap((each) => objectFolders(each, seen))];
-}
-
-function alternatesOf(objects: string): string[] {
-  const file = join(objects, 'info', 'alternates');
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n');
-  // Git may write a name in quotes if it holds odd characters; such a one is not followed.
-  return lines
-    .filter((line) => line !== '' && !/^[#"]/.test(line))
-    .map((line) => normalize(isAbsolute(line) ? line : join(objects, line)));
-}
 
 /** What the config names besides, if it is there. What lies in another that is named is part of it. */
 export function namedMounts(confinement: Confinement, home: string): Mount[] {

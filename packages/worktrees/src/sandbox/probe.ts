@@ -5,6 +5,7 @@ import { bwrapArgv, type Host } from './argv.ts';
 import { bootstrapped } from './bootstrap.ts';
 import { limitsOf } from './plan.ts';
 import { runProcess, type Finished } from './process.ts';
+import { prctlNumber } from './seccomp.ts';
 import { procMounts, programOnPath, systemMounts, systemProgram } from './system.ts';
 
 /** What sandbox this machine has, and what is missing of it. */
@@ -23,6 +24,8 @@ export interface Bubblewrap {
   readonly prlimit: string | null;
   /** This machine's abstract sockets can be cut off while its network is shared. */
   readonly canScope: boolean;
+  /** System calls that nobody needs can be closed, and with them the person's keyring. */
+  readonly canFilter: boolean;
   /** A network of its own can be made. In some containers it cannot. */
   readonly canUnshareNetwork: boolean;
   readonly hardOpenFiles: number;
@@ -78,17 +81,20 @@ async function probeBubblewrap(bwrap: string): Promise<Found> {
   const less = { ...full, canDisableUserns: false };
   for (const host of [full, less, { ...less, canSize: false }]) {
     for (const sharesNetwork of [false, true]) {
-      const trial = await tryOut({ host, ...programs, sharesNetwork, scope: false });
+      const trial = await tryOut({ host, ...programs, sharesNetwork, scope: false, filter: 'none' });
       said ||= trial.output.trim();
       if (trial.code !== 0) continue;
-      const canScope =
+      const works = async (more: Pick<Trial, 'scope' | 'filter'>): Promise<boolean> =>
         programs.perl !== null &&
-        (await tryOut({ host, ...programs, sharesNetwork: true, scope: true })).code === 0;
+        (await tryOut({ host, ...programs, sharesNetwork: true, ...more })).code === 0;
+      const canScope = await works({ scope: true, filter: 'none' });
+      const canFilter = prctlNumber() !== null && (await works({ scope: false, filter: 'all' }));
       const number = /[\d.]+/.exec(version)?.[0] ?? null;
       const bubblewrap = {
         host,
         ...programs,
         canScope,
+        canFilter,
         canUnshareNetwork: !sharesNetwork,
         hardOpenFiles: hardOpenFiles(),
       };
@@ -112,14 +118,15 @@ interface Trial {
   readonly prlimit: string | null;
   readonly sharesNetwork: boolean;
   readonly scope: boolean;
+  readonly filter: 'all' | 'none';
 }
 
 /** With everything that every sandbox gets, so that what works once works always. */
-async function tryOut({ host, perl, prlimit, sharesNetwork, scope }: Trial): Promise<Finished> {
+async function tryOut({ host, perl, prlimit, sharesNetwork, scope, filter }: Trial): Promise<Finished> {
   const limits = limitsOf({}, hardOpenFiles());
-  const bootstrap = { perl, prlimit, node: process.execPath, limits, scope, doors: [] };
+  const bootstrap = { perl, prlimit, node: process.execPath, limits, scope, filter, doors: [] };
   const places = { system: systemMounts(), mounts: [], home: homedir(), tmp: null, cwd: '/' };
-  const plan = { ...places, sharesNetwork, nested: false, env: {} };
+  const plan = { ...places, sharesNetwork, nested: false, emptyBytes: 2 ** 20, status: true, env: {} };
   const argv = bwrapArgv(host, plan, bootstrapped(['/bin/sh', '-c', ':'], bootstrap));
   const start = { argv, env: { PERL_BADLANG: '0' }, cwd: '/', status: true };
   const trial = await runProcess(start, { timeoutMs: TRIAL_MS });

@@ -20,8 +20,8 @@ export interface Ran {
   /** Both streams in the order they came. */
   readonly output: string;
   readonly truncated: boolean;
-  /** Set if we ended it. */
-  readonly ended: 'timeout' | 'abort' | null;
+  /** Set if we ended it. `limit`: its run took more than it may. */
+  readonly ended: 'timeout' | 'abort' | 'limit' | null;
 }
 
 /** What is started, and how its whole tree is reached. */
@@ -31,6 +31,9 @@ export interface Start {
   readonly cwd: string;
   /** The fourth descriptor is where bubblewrap says which process is the sandbox's first, and how it ended. */
   readonly status: boolean;
+  readonly started?: (pid: number) => void;
+  /** Kills it and everything it started; its group, unless told. */
+  readonly kill?: (pid: number) => void;
 }
 
 /** Null as `status` is known only of a sandbox; false: it was never set up, and the output says why. */
@@ -42,6 +45,8 @@ const MAX_OUTPUT = 1024 * 1024;
 const GRACE_MS = 5_000;
 /** How often it is looked whether more comes once the process is gone. */
 const DRAIN_MS = 500;
+/** How long a keeper may take to kill all that is below it. */
+export const KEEPER_MS = 5_000;
 
 /**
  * Runs a process to its end and everything it started with it. When it is given up or out of time, the command and its
@@ -56,6 +61,7 @@ export async function runProcess(start: Start, options: RunOptions = {}): Promis
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', ...(start.status ? ['pipe' as const] : [])],
   });
+  if (child.pid !== undefined) start.started?.(child.pid);
   const kept = new KeptOutput(options.maxOutputBytes ?? MAX_OUTPUT);
   const status = start.status ? readStatus(child) : null;
   for (const name of ['stdout', 'stderr'] as const)
@@ -66,7 +72,7 @@ export async function runProcess(start: Start, options: RunOptions = {}): Promis
   // It may end before it has read all of its input.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(options.stdin ?? '');
-  const ending = endOnDemand(child, options, () => status?.first());
+  const ending = endOnDemand(child, options, { first: () => status?.first(), kill: start.kill });
   try {
     const [code, signal] = await endOf(child, () => kept.bytes);
     return {
@@ -114,13 +120,25 @@ function whenQuiet(arrived: () => number, giveUp: () => void): NodeJS.Timeout {
   }, DRAIN_MS);
 }
 
+interface Ways {
+  readonly first: () => number | undefined;
+  readonly kill: ((pid: number) => void) | undefined;
+}
+
 /** `first` is the first process of the sandbox, which has the command's group and is itself deaf to TERM. */
-function endOnDemand(child: ChildProcess, options: RunOptions, first: () => number | undefined) {
+function endOnDemand(child: ChildProcess, options: RunOptions, { first, kill: killAll }: Ways) {
   let cause: 'timeout' | 'abort' | null = null;
   let grace: NodeJS.Timeout | undefined;
-  const kill = (): void => {
+  const killGroups = (): void => {
     killGroup(first(), 'SIGKILL');
     killGroup(child.pid, 'SIGKILL');
+  };
+  const kill = (): void => {
+    if (killAll === undefined || child.pid === undefined) return killGroups();
+    killAll(child.pid);
+    killGroup(first(), 'SIGKILL');
+    // One that does not do what it is there for.
+    grace = setTimeout(killGroups, KEEPER_MS);
   };
   const end = (why: 'timeout' | 'abort'): void => {
     if (cause !== null || child.exitCode !== null || child.signalCode !== null) return;

@@ -5,6 +5,8 @@ import type { Mount } from './argv.ts';
 export interface SeatbeltPlan {
   readonly mounts: readonly Mount[];
   readonly home: string;
+  /** Reveille's own folders. What a process is lent of them is among the mounts. */
+  readonly own: readonly string[];
   /** A folder of this sandbox's own: there are no mounts, so nothing can be put at `/tmp`. */
   readonly tmp: string;
   readonly network: 'on' | 'off';
@@ -46,7 +48,9 @@ export function seatbeltProfile(plan: SeatbeltPlan): string {
     '(allow file-read* (literal "/"))',
     ...SYSTEM_READS.map((path) => `(allow file-read* ${subpath(path)})`),
     '(allow file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))',
-    ...[...SECRETS, plan.home, ...hidden].map((path) => `(deny file-read* file-write* ${subpath(path)})`),
+    ...[...SECRETS, plan.home, ...plan.own, ...hidden].map(
+      (path) => `(deny file-read* file-write* ${subpath(path)})`,
+    ),
     ...reads.map((path) => `(allow file-read* ${subpath(path)})`),
     ...[...writes, plan.tmp].map((path) => `(allow file-read* file-write* ${subpath(path)})`),
     ...(plan.network === 'on' ? ['(allow network*)', '(allow system-socket)'] : portRules(plan.ports)),

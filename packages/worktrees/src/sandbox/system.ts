@@ -10,6 +10,7 @@ import {
   type Dirent,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { isWithin } from '../repository/paths.ts';
 import type { Mount } from './argv.ts';
 
 /** Where programs and what they read are. Not `/var`, `/run`, `/srv`, `/mnt`, `/sys`: data, sockets and secrets are there. */
@@ -68,10 +69,6 @@ function findMounts(): Mount[] {
 /** Whether a path is in one of the folders that are read from this machine. */
 export function isSeen(mounts: readonly Mount[], path: string): boolean {
   return mounts.some(({ kind, at }) => (kind === 'read' || kind === 'link') && isWithin(path, at));
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 function folderMount(path: string): Mount[] {

@@ -6,17 +6,22 @@ import { bwrapArgv, type Mount } from './argv.ts';
 import { bootstrapped } from './bootstrap.ts';
 import type { Confinement } from './confinement.ts';
 import type { Doors } from './doors.ts';
+import type { Keeper } from './keeper.ts';
+import type { Totals } from './totals.ts';
 import { innerEnv, pathInside, splitEnv } from './env.ts';
+import { guardMounts } from './guard.ts';
 import { checkoutMounts, limitsOf, namedMounts } from './plan.ts';
 import type { Bubblewrap } from './probe.ts';
 import { seatbeltArgv } from './seatbelt.ts';
 import { isSeen, systemMounts } from './system.ts';
 
 /** A command to be started just so: these arguments, this environment and no other, this folder. */
-export interface Wrapped {
+export interface Launch {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** Whether a keeper stands above the command, which ends everything below it. */
+  readonly kept: boolean;
   /** To be called when the process has ended: its doors close. */
   readonly dispose: () => Promise<void>;
 }
@@ -26,7 +31,14 @@ export interface Surroundings {
   readonly confinement: Confinement;
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
+  /** Reveille's own folders. */
+  readonly own: readonly string[];
   readonly doors: Doors;
+  /** Whether bubblewrap is to say on the fourth descriptor which process is the sandbox's first, and how it ended. */
+  readonly status: boolean;
+  /** Null: it cannot be had here. */
+  readonly keeper: Keeper | null;
+  readonly totals: Totals;
 }
 
 /** Where the doors are inside: sockets in a folder, and a port for the proxy unless it is taken. */
@@ -36,17 +48,16 @@ const PROXY_PORT = 3_128;
 export async function wrapInBubblewrap(
   command: readonly string[],
   bubblewrap: Bubblewrap,
-  { confinement, env, home, doors }: Surroundings,
-): Promise<Wrapped> {
-  const { host, perl, prlimit, canScope, canUnshareNetwork, hardOpenFiles } = bubblewrap;
+  { confinement, env, home, own, doors, status, totals }: Surroundings,
+): Promise<Launch> {
+  const { host, perl, prlimit, canScope, canFilter, canUnshareNetwork, hardOpenFiles } = bubblewrap;
   const sharesNetwork = confinement.network.kind === 'on';
   if (!sharesNetwork && !canUnshareNetwork)
     throw new ReveilleError(
       'sandbox_missing',
       'The network cannot be taken away here, and the setting is not on.',
     );
-  const mounts = [...checkoutMounts(confinement, home), ...namedMounts(confinement, home)];
-  const system = systemMounts();
+  const { system, mounts } = mountsOf(confinement, home, own);
   const variables = innerEnv({
     outer: env,
     path: pathInside(env, (folder) => isSeen([...system, ...mounts], folder)),
@@ -63,15 +74,43 @@ export async function wrapInBubblewrap(
     cwd: confinement.checkout.path,
     sharesNetwork,
     nested: confinement.nested ?? false,
+    emptyBytes: emptyBytes(totals),
+    status,
     env: told,
   };
   const limits = limitsOf(confinement.limits, hardOpenFiles);
   const ways = sharesNetwork ? NO_WAYS : await openWays(confinement, doors);
   const scope = sharesNetwork && canScope;
-  const bootstrap = { perl, prlimit, node: process.execPath, limits, scope, doors: ways.doors };
+  const filter = canFilter ? (plan.nested ? 'nested' : 'all') : 'none';
+  const bootstrap = {
+    perl,
+    prlimit,
+    node: process.execPath,
+    limits,
+    scope,
+    filter,
+    doors: ways.doors,
+  } as const;
   const inner = bootstrapped(command, bootstrap);
   const argv = bwrapArgv(host, { ...plan, mounts: [...mounts, ...ways.mounts] }, inner);
-  return { argv, env: started, cwd: '/', dispose: ways.release };
+  return { argv, env: started, cwd: '/', kept: false, dispose: ways.release };
+}
+
+/** Everything of this machine that will be seen inside, but for the sockets of the doors, which are ours. */
+function mountsOf(
+  confinement: Confinement,
+  home: string,
+  own: readonly string[],
+): { readonly system: readonly Mount[]; readonly mounts: readonly Mount[] } {
+  const { tmp, lent = [] } = confinement;
+  const [system, checkout, named] = [
+    systemMounts(),
+    checkoutMounts(confinement, home),
+    namedMounts(confinement, home),
+  ];
+  const temporary = tmp === undefined ? [] : [{ kind: 'write', at: '/tmp', from: tmp } as const];
+  const covers = guardMounts({ system, checkout: [...checkout, ...temporary], named }, { own, lent });
+  return { system: [...system, ...covers], mounts: [...checkout, ...named] };
 }
 
 /** The ways out of a network of its own: what is mounted for them, and what listens for them inside. */
@@ -120,10 +159,10 @@ const proxyPortOf = ({ network, loopback = [] }: Confinement): number | null =>
  */
 export async function wrapInSeatbelt(
   command: readonly string[],
-  { confinement, env, home, doors }: Surroundings,
-): Promise<Wrapped> {
+  { confinement, env, home, own, doors }: Surroundings,
+): Promise<Launch> {
   const { network, loopback = [], checkout } = confinement;
-  const mounts = [...checkoutMounts(confinement, home), ...namedMounts(confinement, home)];
+  const { mounts } = mountsOf(confinement, home, own);
   const proxy = network.kind === 'list' ? await doors.take({ hosts: network.hosts, onPort: true }) : null;
   const tmp = confinement.tmp ?? (await mkdtemp(join(tmpdir(), 'reveille-tmp-')));
   const dispose = async (): Promise<void> => {
@@ -141,12 +180,16 @@ export async function wrapInSeatbelt(
     extra,
   };
   const ports = port === null ? loopback : [...loopback, port];
-  const plan = { mounts, home, tmp, network: network.kind === 'on' ? 'on' : 'off', ports } as const;
-  return { argv: seatbeltArgv(plan, command), env: innerEnv(parts), cwd: checkout.path, dispose };
+  const plan = { mounts, home, own, tmp, network: network.kind === 'on' ? 'on' : 'off', ports } as const;
+  const argv = seatbeltArgv(plan, command);
+  return { argv, env: innerEnv(parts), cwd: checkout.path, kept: false, dispose };
 }
 
-/** No sandbox: only the environment is kept short. */
-export function leaveBare(command: readonly string[], { confinement, env, home }: Surroundings): Wrapped {
+/** No sandbox: only the environment is kept short, and nothing outlives the command. */
+export function leaveBare(
+  command: readonly string[],
+  { confinement, env, home, keeper }: Surroundings,
+): Launch {
   const extra = { TMPDIR: confinement.tmp ?? tmpdir(), ...confinement.env };
   const parts = {
     outer: env,
@@ -156,5 +199,15 @@ export function leaveBare(command: readonly string[], { confinement, env, home }
     locks: confinement.write,
     extra,
   };
-  return { argv: command, env: innerEnv(parts), cwd: confinement.checkout.path, dispose: async () => {} };
+  const variables = innerEnv(parts);
+  return {
+    argv: keeper?.argv(command) ?? command,
+    env: keeper ? splitEnv(variables, true).started : variables,
+    cwd: confinement.checkout.path,
+    kept: keeper !== null,
+    dispose: async () => {},
+  };
 }
+
+/** What an empty place in memory may hold: enough for a build's temporary files, not for what a run may take. */
+const emptyBytes = ({ memoryBytes }: Totals): number => Math.min(2 * 2 ** 30, Math.ceil(memoryBytes / 8));

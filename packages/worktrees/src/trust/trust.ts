@@ -5,7 +5,7 @@ import { ReveilleError } from '@reveille/protocol';
 
 /** Something a repository brings along that would be run or loaded: its whole content, since that is what is trusted. */
 export interface TrustItem {
-  readonly kind: 'command' | 'agent' | 'mcp' | 'hook' | 'skill';
+  readonly kind: 'command' | 'agent' | 'mcp' | 'hook' | 'skill' | 'objects' | 'files' | 'home';
   /** What the person knows it by: the setting, the file. */
   readonly name: string;
   readonly content: string;

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { isReveilleError, ReveilleError } from '@reveille/protocol';
 import type { Checkout, Repository } from '../checkout.ts';
 import { codeOf, workspaceError } from '../creation/failures.ts';
+import { makeFolder } from '../creation/files.ts';
 import { configText } from '../creation/git-dirs.ts';
 import { layoutOf } from '../creation/layout.ts';
 import { withLock } from '../creation/lock.ts';
@@ -27,7 +28,7 @@ export async function withCheckout<T>(checkout: Checkout, work: Work<T>): Promis
 /** For what belongs to no checkout. Those of one purpose come one after another, others beside them. */
 export async function withRepository<T>(repository: Repository, purpose: string, work: Work<T>): Promise<T> {
   const room = join(layoutOf(repository).ours, '.work', purpose);
-  await mkdir(room, { recursive: true });
+  await makeFolder(room);
   return await inRoom({ repository, room, gitDir: (folder) => makeGitDir(repository, folder), work });
 }
 

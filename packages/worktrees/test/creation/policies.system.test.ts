@@ -3,6 +3,7 @@ import { chmod, link, mkdir, readFile, readlink, rm, stat, symlink, writeFile } 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
+  broughtBy,
   findRepository,
   openCheckout,
   removeCheckout,
@@ -134,10 +135,8 @@ describe('ignored files', () => {
 
   it('[WKT4.1] that agents need are copied: .claude, .env*, and what .worktreeinclude and the settings name', async () => {
     await using scratch = await Scratch.make();
-    const root = await scratch.repository({
-      ...FILES,
-      '.worktreeinclude': '# comment\nsecrets/*.key\n!secrets/b.key\n\n',
-    });
+    const include = '# comment\nsecrets/*.key\n!secrets/b.key\n\n';
+    const root = await scratch.repository({ ...FILES, '.worktreeinclude': include });
     for (const path of ['.env', '.env.test', 'pkg/.env', '.claude/settings.local.json', '.claude/deep/x'])
       await scratch.write(`repo/${path}`, path);
     for (const path of [
@@ -150,7 +149,7 @@ describe('ignored files', () => {
     ])
       await scratch.write(`repo/${path}`, path);
     await chmod(join(root, '.env'), 0o600);
-    const { checkout, notices } = await make(root, { settings: { copy: ['x.local'] } });
+    const { checkout, notices } = await make(root, { settings: { copy: ['x.local'], include } });
     expect(await asPerson(checkout.path, 'status', '--porcelain', '--ignored', '-uall')).toBe(
       [
         '.claude/deep/x',
@@ -168,6 +167,51 @@ describe('ignored files', () => {
     expect(await readFile(join(checkout.path, 'pkg/.env'), 'utf8')).toBe('pkg/.env');
     expect((await stat(join(checkout.path, '.env'))).mode & 0o777).toBe(0o600);
     expect(notices).toEqual([]);
+  });
+
+  it('[BND5.8] that .worktreeinclude names are not copied unless it is trusted as it is now, and that is said', async () => {
+    await using scratch = await Scratch.make();
+    const text = 'secrets/\n';
+    const root = await scratch.repository({ ...FILES, '.worktreeinclude': text });
+    await scratch.write('repo/secrets/a.key', 'a');
+    await scratch.write('repo/.env', 'e');
+    for (const include of [null, 'x.local\n']) {
+      const { checkout, notices } = await make(root, { settings: { include }, id: `task_${include}` });
+      expect(existsSync(join(checkout.path, 'secrets'))).toBe(false);
+      expect(existsSync(join(checkout.path, '.env'))).toBe(true);
+      expect(notices.join()).toMatch(/not trusted it as it is now \(reveille init/);
+    }
+    const { checkout, notices } = await make(root, { settings: { include: text }, id: 'task_trusted' });
+    expect(existsSync(join(checkout.path, 'secrets/a.key'))).toBe(true);
+    expect(notices).toEqual([]);
+    expect(await broughtBy(await findRepository(root, { home: null }))).toEqual([
+      {
+        item: { kind: 'files', name: '.worktreeinclude', content: text },
+        path: '.worktreeinclude',
+        means: [expect.stringMatching(/this file would be copied/), '  secrets/a.key'],
+      },
+    ]);
+  });
+
+  it('[BND5.8] a .worktreeinclude that is a link is not read', async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository(FILES);
+    await scratch.write('patterns', 'secrets/\n');
+    await scratch.write('repo/secrets/a.key', 'a');
+    await symlink(join(scratch.path, 'patterns'), join(root, '.worktreeinclude'));
+    expect(await broughtBy(await findRepository(root, { home: null }))).toEqual([]);
+  });
+
+  it('[WKT4.8] an agent that only reads is given no .env', async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository(FILES);
+    for (const path of ['.env', '.env.test', '.claude/x', 'x.local'])
+      await scratch.write(`repo/${path}`, path);
+    const { checkout } = await make(root, { readOnly: true, settings: { copy: ['x.local'] } });
+    const copied = ['.env', '.env.test', '.claude/x', 'x.local'].filter((path) =>
+      existsSync(join(checkout.path, path)),
+    );
+    expect(copied).toEqual(['.claude/x', 'x.local']);
   });
 
   it('[WKT4.1] are the same ones whether the checkout was looked at as a whole or only for them', async () => {

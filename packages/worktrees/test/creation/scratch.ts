@@ -12,6 +12,7 @@ import {
   type CreatedCheckout,
   type DirtyPolicy,
   type FoundRepository,
+  type RepositorySearch,
   type WorktreeSettings,
 } from '@reveille/worktrees';
 
@@ -96,6 +97,8 @@ type Wish = Partial<Omit<CheckoutSpec, 'settings' | 'start'>> & {
   readonly branch?: string;
   readonly dirty?: DirtyPolicy;
   readonly commit?: string;
+  /** What the repository may not meet. */
+  readonly search?: RepositorySearch;
 };
 
 /** A worktree of the repository at `root`, with whatever is not said as it is by default. */
@@ -103,9 +106,9 @@ export async function make(
   root: string,
   wish: Wish = {},
 ): Promise<CreatedCheckout & { repository: FoundRepository }> {
-  const { settings: some, branch, dirty = 'fail', commit, ...rest } = wish;
+  const { settings: some, branch, dirty = 'fail', commit, search, ...rest } = wish;
   const settings = { ...WORKTREE_DEFAULTS, ...some };
-  const repository = await findRepository(root, settings);
+  const repository = await findRepository(root, { ...search, home: settings.home });
   const start =
     commit === undefined ? await resolveStart(repository, { branch: branch ?? null, dirty }) : { commit };
   const spec = { plan: 'plan', task: 'task', id: 'task_1', author: AUTHOR, start, ...rest, settings };

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { usedByTree } from '@reveille/navigation/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { examine, type Finding } from '../../src/doctor/examine.ts';
 import { formatDoctor } from '../../src/doctor/format.ts';
@@ -50,6 +51,12 @@ describe('the doctor', () => {
     expect(named(findings, 'symbolic links')).toMatchObject({ verdict: 'good' });
     expect(named(findings, 'locks')).toMatchObject({ verdict: 'good' });
     expect(named(findings, 'sandbox')).toMatchObject({ verdict: hasSandbox ? 'good' : expect.any(String) });
+    expect(named(findings, 'processes end with their run')).toMatchObject({
+      got: expect.stringContaining(hasSandbox ? 'by the sandbox' : ''),
+    });
+    expect(named(findings, 'what a run takes is bounded in sum')).toMatchObject({
+      got: expect.stringMatching(/^by (?:control groups|a look every second)/),
+    });
     expect(await readdir(scratch)).toEqual(['repo']);
     expect(await readdir(root)).toEqual(['.git']);
   });
@@ -86,11 +93,13 @@ describe('the doctor', () => {
     `[BND6.2] tries every attack and everything that must work${unlessSkipped}`,
     { timeout: 600_000 },
     async () => {
-      const findings = (await examine()).filter(({ area }) => area === 'boundary');
+      const findings = (await examine({ measure: usedByTree })).filter(({ area }) => area === 'boundary');
       expect(findings.length).toBeGreaterThan(60);
       expect(findings.filter(({ verdict }) => verdict === 'bad')).toEqual([]);
       const weak = findings.filter(({ verdict }) => verdict === 'weak').map(({ name }) => name);
       if (isRoot) expect(weak).toContain('processes: start processes without end');
+      const sums = findings.filter(({ name }) => /many processes|more processes/.test(name));
+      expect(sums.map(({ got }) => got)).toEqual(['refused', 'refused']);
       const text = formatDoctor(findings);
       expect(text).toContain('files: read the person’s checkout');
       expect(text).toContain('file tools: read through a link');

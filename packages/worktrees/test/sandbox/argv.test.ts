@@ -28,6 +28,8 @@ const plan: Plan = {
   cwd: '/p/repo.worktrees/mine',
   sharesNetwork: false,
   nested: false,
+  emptyBytes: 2 * 1024 ** 3,
+  status: false,
   env: {},
 };
 

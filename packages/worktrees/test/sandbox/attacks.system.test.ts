@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { usedByTree } from '@reveille/navigation/memory';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALLOWED } from '../../src/doctor/allowed.ts';
 import { ATTACKS, type Attack } from '../../src/doctor/attacks.ts';
@@ -16,7 +17,7 @@ import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { found, hasSandbox, isRoot, unlessSkipped } from './here.ts';
 
 const open = async (scene: Scene, setting: 'require' | 'off' = 'require'): Promise<Sandbox> =>
-  openSandbox({ setting, warn: () => {}, home: scene.home, env: scene.env });
+  openSandbox({ setting, warn: () => {}, home: scene.home, env: scene.env, measure: usedByTree });
 
 /** What cannot be kept in here is known, and said by the doctor: it must be one of the gaps, and no other. */
 const isKept = ({ got, gap }: Tried): boolean => got === 'refused' || (got === 'escaped' && gap !== null);
@@ -97,6 +98,9 @@ function mutate(argv: readonly string[], taken: readonly string[], put: readonly
   return [...argv.slice(0, at), ...put, ...argv.slice(at + taken.length)];
 }
 
+/** The third argument of the bootstrap, after its text. */
+const unfiltered = (argv: readonly string[]): string[] => argv.with(argv.indexOf('-e') + 4, '');
+
 interface Mutation {
   readonly without: string;
   readonly escapes: string;
@@ -106,10 +110,22 @@ interface Mutation {
 
 const MUTATIONS: readonly Mutation[] = [
   {
-    without: '--disable-userns',
+    without: '--disable-userns and closed calls',
     escapes: 'make namespaces of its own',
-    change: (argv) => mutate(argv, ['--disable-userns']),
-    only: found.bubblewrap?.host.canDisableUserns ?? false,
+    change: (argv) => mutate(unfiltered(argv), ['--disable-userns']),
+    only: (found.bubblewrap?.host.canDisableUserns && found.bubblewrap.canFilter) ?? false,
+  },
+  {
+    without: 'closed calls',
+    escapes: 'make system calls that no agent needs',
+    change: unfiltered,
+    only: found.bubblewrap?.canFilter ?? false,
+  },
+  {
+    without: 'a keyring of its own and closed calls',
+    escapes: 'read the keys that the kernel keeps for the person',
+    change: unfiltered,
+    only: found.bubblewrap?.canFilter ?? false,
   },
   {
     without: '--cap-drop',

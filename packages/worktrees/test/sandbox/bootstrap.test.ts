@@ -7,6 +7,7 @@ const bootstrap: Bootstrap = {
   node: '/usr/bin/node',
   limits: { processes: 100, memoryBytes: 200, fileBytes: 300, openFiles: 400 },
   scope: false,
+  filter: 'none',
   doors: [],
 };
 
@@ -14,8 +15,9 @@ const OPTIONS = ['--core=0', '--nproc=100', '--data=200', '--fsize=300', '--nofi
 
 describe('the bootstrap', () => {
   test('[BND2.10] sets the limits itself where there is Perl', () => {
-    const [perl, flag, , scope, limits, doors, ...command] = bootstrapped(['make', 'all'], bootstrap);
-    expect([perl, flag, scope, doors, command]).toEqual(['/usr/bin/perl', '-e', '0', '', ['make', 'all']]);
+    const [perl, flag, , scope, limits, filter, doors, ...command] = bootstrapped(['make', 'all'], bootstrap);
+    expect([perl, flag, scope, filter, doors]).toEqual(['/usr/bin/perl', '-e', '0', '', '']);
+    expect(command).toEqual(['make', 'all']);
     expect(limits).toMatch(/^\d+:4=0,6=100,2=200,1=300,7=400$/);
   });
 
@@ -36,6 +38,7 @@ describe('the bootstrap', () => {
     expect(bootstrapped(['make'], { ...bootstrap, doors, scope: true }).slice(3)).toEqual([
       '1',
       expect.any(String),
+      '',
       list,
       'make',
     ]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 
 const [root = '', home = '', path = ''] = process.argv.slice(2);
-const repository = { root, gitDir: join(root, '.git'), home };
+const repository = { root, gitDir: join(root, '.git'), home, objectStores: [] };
 const checkout = { repository, kind: 'clone', path, agentGitDir: join(path, '.git') } as const;
 const sandbox = await openSandbox({ setting: 'require', warn: () => {} });
 const command = ['/bin/sh', '-c', '(trap "" TERM HUP; sleep 1000) & echo up; sleep 1000'];

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { readdir } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { confinementIn, makeScene, RESPONSE, type Scene } from '../../src/doctor/scene.ts';
 import type { Confinement } from '../../src/sandbox/confinement.ts';
@@ -227,7 +228,7 @@ describe.skipIf(!hasSandbox)(`a list of hosts${unlessSkipped}`, () => {
     expect(output).toBe('http://127.0.0.1:3130\n');
   });
 
-  test('[BND2.8] doors are shared by those who use them, few are kept for the next, and none after the end', async () => {
+  test('[BND2.8] every sandbox has doors of its own, and none after its end', async () => {
     const other = open();
     const socketsOf = async (): Promise<number> => {
       const folders = (await readdir(scene.folder)).filter((name) => name.startsWith('reveille-doors-'));
@@ -237,16 +238,47 @@ describe.skipIf(!hasSandbox)(`a list of hosts${unlessSkipped}`, () => {
     const before = await socketsOf();
     const take = async (at: number) => other.wrap(['true'], confinementIn(scene, { loopback: [at] }));
     const [first, second] = [await take(port), await take(port)];
+    expect(await socketsOf()).toBe(before + 2);
+    await first.dispose();
+    await first.dispose();
     expect(await socketsOf()).toBe(before + 1);
     const many = await Promise.all(Array.from({ length: 12 }, async (_, i) => take(20_000 + i)));
     expect(await socketsOf()).toBe(before + 13);
     for (const wrapped of many) await wrapped.dispose();
-    await first.dispose();
-    await first.dispose();
-    // One in use, four kept.
-    expect(await socketsOf()).toBe(before + 5);
-    await second.dispose();
     await other.close();
+    await second.dispose();
     expect(await socketsOf()).toBe(before);
+  });
+});
+
+describe.skipIf(!hasSandbox)(`a flood of connections${unlessSkipped}`, () => {
+  test('[BND7.26] one sandbox has so many connections to the daemon at once, and another still gets through', async () => {
+    let [held, most] = [0, 0];
+    const server = createSocketServer((socket) => {
+      most = Math.max(most, ++held);
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.end('served'));
+      socket.once('close', () => held--);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port: at } = server.address() as AddressInfo;
+    await using sandbox = open();
+    const confinement = confinementIn(scene, { loopback: [at] });
+    // Each holds its connection without a word.
+    const flood = `
+      const net = require('node:net');
+      for (let i = 0; i < 300; i++) net.connect(${at}, '127.0.0.1').on('error', () => {});
+      setInterval(() => {}, 1_000);`;
+    const given = new AbortController();
+    const flooding = sandbox.run(node(flood), confinement, { signal: given.signal }).catch(() => null);
+    while (held < 64) await sleep(10);
+    const polite = `require('node:net').connect(${at}, '127.0.0.1').once('data', (data) => { console.log(String(data)); process.exit(); }).write('x');`;
+    expect((await sandbox.run(node(polite), confinement)).output).toBe('served\n');
+    given.abort();
+    await flooding;
+    // The 64 of one and the one of the other.
+    expect(most).toBeLessThanOrEqual(65);
+    await new Promise((resolve) => server.close(resolve));
   });
 });

@@ -9,6 +9,7 @@ const plan: SeatbeltPlan = {
     { kind: 'read', at: '/p/repo/.git/objects', from: '/p/repo/.git/objects' },
   ],
   home: '/Users/me',
+  own: ['/p/state'],
   tmp: '/private/tmp/x',
   network: 'off',
   ports: [4123],
@@ -22,6 +23,7 @@ test('[BND2.18] nothing is allowed but what is named; what shows comes after wha
   expect(lines.indexOf('(allow file-read* (subpath "/p/repo/.git/objects"))')).toBeGreaterThan(hides);
   expect(lines).toContain(String.raw`(allow file-read* file-write* (subpath "/p/repo.worktrees/a \"b\""))`);
   expect(lines).toContain('(deny file-read* file-write* (subpath "/Users/me"))');
+  expect(lines).toContain('(deny file-read* file-write* (subpath "/p/state"))');
 });
 
 test('[BND2.18] with the network off only the named ports are open', () => {

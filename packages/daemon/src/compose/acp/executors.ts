@@ -5,6 +5,7 @@ import {
   Ledger,
   acpExecutor,
   pruneHomes,
+  shellWord,
   type AgentAction,
   type Hands,
   type Wish,
@@ -18,7 +19,7 @@ import { processIdentity } from '../../place/process-identity.ts';
 import { VERSION } from '../../version.ts';
 import type { World } from '../parts.ts';
 import type { RepositoryAgents } from '../repository-agents.ts';
-import { agentPermits } from '../permits.ts';
+import { agentPermits, sha256Of } from '../permits.ts';
 import { sdkFolder, type AcpBackend } from './backends.ts';
 import { launchFor } from './launch.ts';
 
@@ -31,8 +32,9 @@ interface Rooms {
 }
 
 /** Of our own tools nobody is asked: they decide for themselves. */
-const OWN_TOOLS = new Set(toolsJson().flatMap(({ name, title }) => [name, title]));
+const OWN_TOOLS = toolsJson().map(({ name }) => name);
 const FILE_BYTES = 16 * 2 ** 20;
+const LONGEST_SHOWN = 24_000;
 
 /** The executor of one agent that speaks the protocol, with what it has of the other rooms. */
 export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
@@ -46,8 +48,6 @@ export function acpExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
       needs.startsWith('.')
         ? existsSync(join(rooms.home, needs))
         : (configured.env[needs] ?? process.env[needs] ?? '') !== '',
-    ownTools: OWN_TOOLS,
-    priceOf: (model) => priceOf(model, world.config.prices),
     hands: (spec) => handsOf(rooms, spec),
     role: async (spec) => roleOf(rooms, spec),
     log: (message, data) => world.log.warn(message, data),
@@ -108,7 +108,9 @@ function surroundings(backend: AcpBackend, rooms: Rooms) {
     approve: ({ session, run, epoch }: StartSpec, wish: Wish, signal: AbortSignal) =>
       world.approve({ kind: 'worker', session, run, epoch }, wish, signal),
     policy: config.acp.permissions,
-    permits: agentPermits(world.permits, asks),
+    ownTools: OWN_TOOLS,
+    priceOf: (model: string) => priceOf(model, config.prices),
+    permits: agentPermits(world.permits, { asksAll: asks, boundary }),
     waits: { initializeMs: config.acp.initializeMs },
     digest: (spec: StartSpec) => digestOf(world, spec),
   };
@@ -140,6 +142,16 @@ async function digestOf({ connect, log }: World, { task }: StartSpec): Promise<s
   }
 }
 
+/** A command as a shell would be given it, with the variables that the agent sets for it: these decide what runs, too. */
+function lineOf(command: readonly string[], env: Readonly<Record<string, string>>): string {
+  const [program, flag, text] = command;
+  const isLine = program === '/bin/sh' && flag === '-c' && command.length === 3;
+  const set = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`);
+  // Variables hold for all of a line: exported before it, not set for its first command.
+  if (isLine) return [...set.map((each) => `export ${each};`), text ?? ''].join(' ');
+  return [...set, ...command.map(shellWord)].join(' ');
+}
+
 /** Nobody gives these up: the agent waits for its answer. */
 const NEVER = new AbortController().signal;
 type HandsAction = Omit<AgentAction, 'held' | 'paths' | 'detail'> &
@@ -150,7 +162,8 @@ function handsOf({ boundary, ...rooms }: Rooms, spec: StartSpec): Hands | null {
   const { task, workspace } = spec;
   if (!workspace) return null;
   const { world } = rooms;
-  const permits = agentPermits(world.permits, world.config.acp.permissions === 'ask');
+  const asksAll = world.config.acp.permissions === 'ask';
+  const permits = agentPermits(world.permits, { asksAll, boundary });
   const mayDo = async (wanted: HandsAction, signal: AbortSignal): Promise<void> => {
     const confined = boundary.sandbox.kind !== 'none';
     const action = { paths: [], detail: '', ...wanted, held: confined || wanted.kind !== 'command' };
@@ -165,16 +178,16 @@ function handsOf({ boundary, ...rooms }: Rooms, spec: StartSpec): Hands | null {
       using door = await boundary.door(task, 'read');
       return (await door.readFile(path, { maxBytes: FILE_BYTES })).text();
     },
-    async writeFile(path, content) {
-      const input = { path, content };
-      const detail = `${content.length} characters\n${content.slice(0, 2_000)}`;
-      await mayDo({ tool: 'create_file', kind: 'write', command: null, paths: [path], input, detail }, NEVER);
+    async writeFile(path, content, { approved }) {
+      const detail = `${content.length} characters, sha256 ${sha256Of(content)}\n${content.slice(0, LONGEST_SHOWN)}`;
+      const action = { tool: 'create_file', kind: 'write', command: null, paths: [path], detail } as const;
+      if (!approved) await mayDo({ ...action, input: { path, content } }, NEVER);
       using door = await boundary.door(task, writes() ? 'write' : 'read');
       await door.writeFile(path, content);
     },
     async run(command, { signal, env, output }) {
-      const line = command.length === 3 && command[1] === '-c' ? (command[2] ?? '') : command.join(' ');
-      await mayDo({ tool: 'run_command', kind: 'command', command: line, input: command }, signal);
+      const line = lineOf(command, env);
+      await mayDo({ tool: 'run_command', kind: 'command', command: line, input: [command, env] }, signal);
       const checkout = await boundary.checkoutOf(task);
       const all = { ...env, ...checkout.environment };
       const confinement = boundary.confine(checkout, { env: all, write: writes() });

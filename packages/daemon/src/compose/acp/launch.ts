@@ -50,6 +50,7 @@ export async function launchFor(
   };
   await checkEndpoint(preset, env);
   const base = await confinementOf(spec, parts, { env, write: !readOnly });
+  const { lent = [] } = base;
   const { loopback, hosts } = endpointsIn(env, [...preset.hosts, ...configured.hosts]);
   const paths = (named: readonly string[]): string[] => named.map((path) => expandHome(path, homedir()));
   const confinement: Confinement = {
@@ -58,12 +59,13 @@ export async function launchFor(
     loopback: [...(base.loopback ?? []), ...loopback],
     reads: [...(base.reads ?? []), ...reads, ...paths(configured.reads)],
     writes: [...(base.writes ?? []), home, ...credentials, ...paths(configured.writes)],
+    lent: [...lent, home, ...reads],
     // Its own sandbox is on only where we want to be asked; it needs what ours would take away. Root's cannot nest.
     nested: preset.name === 'codex' && asks && process.getuid?.() !== 0,
   };
   const args = [...preset.args, ...configured.args];
-  const { argv, env: whole, cwd, dispose } = await boundary.sandbox.wrap([program, ...args], confinement);
-  return { argv, env: whole, cwd, workdir: confinement.checkout.path, confined, dispose };
+  const wrapped = await boundary.sandbox.wrap([program, ...args], confinement);
+  return { ...wrapped, workdir: confinement.checkout.path, confined };
 }
 
 /** Where its program may be: what is configured, else its names on the path. */
@@ -87,8 +89,13 @@ async function confinementOf(
   const path = join(room, 'work');
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const none = join(room, 'none');
-  const repository = { root: none, gitDir: join(none, '.git'), home: join(room, 'none.worktrees') };
+  const repository = {
+    root: none,
+    gitDir: join(none, '.git'),
+    home: join(room, 'none.worktrees'),
+    objectStores: [],
+  };
   const checkout = { repository, name: 'work', kind: 'clone', path, room } as const;
   const nowhere = { agentGitDir: join(path, '.git'), ownGitDir: join(room, 'git'), branch: '', start: '' };
-  return boundary.confine({ ...checkout, ...nowhere }, options);
+  return { ...boundary.confine({ ...checkout, ...nowhere }, options), lent: [room] };
 }

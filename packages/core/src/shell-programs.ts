@@ -1,0 +1,194 @@
+import { EMPTY, LOOKS, OPAQUE, anyOf, isPowerful, texts, type Within } from './shell-arguments.ts';
+import type { SimpleCommand } from './shell-reader.ts';
+import { HOLE, type ShellWord } from './shell-words.ts';
+
+interface Wrapper {
+  /** Letters of options that take a word. */
+  readonly valued?: string;
+  /** Letters of options that take a line for a shell. */
+  readonly lines?: string;
+  /** Words that stand before the command. */
+  readonly skip?: number;
+}
+
+/** Programs that run the command in their arguments. */
+const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+  sudo: { valued: 'ughpCrtUDRT' },
+  doas: { valued: 'uC' },
+  env: { valued: 'uC', lines: 'S' },
+  command: { lines: '' },
+  builtin: {},
+  exec: { valued: 'a' },
+  nohup: {},
+  nice: { valued: 'n' },
+  ionice: { valued: 'cnpPu' },
+  setsid: {},
+  stdbuf: { valued: 'ioe' },
+  timeout: { valued: 'sk', skip: 1 },
+  gtimeout: { valued: 'sk', skip: 1 },
+  time: { valued: 'fo' },
+  xargs: { valued: 'InPLsdEaJRS' },
+  gxargs: { valued: 'InPLsdEaJRS' },
+  busybox: {},
+  toybox: {},
+  coreutils: {},
+  flock: { valued: 'wE', lines: 'c', skip: 1 },
+  chroot: { skip: 1 },
+  taskset: { lines: 'p', skip: 1 },
+  npx: { valued: 'p', lines: 'c' },
+  bunx: {},
+  noglob: {},
+  nocorrect: {},
+  '-': {},
+  repeat: { skip: 1 },
+  gosu: { skip: 1 },
+  'su-exec': { skip: 1 },
+  tini: {},
+  'dumb-init': {},
+  'cross-env': {},
+  catchsegv: {},
+  unbuffer: {},
+  caffeinate: { valued: 'tw' },
+};
+
+/** Programs and builtins whose arguments hold commands in ways that are not read here, or that change what later words mean. */
+const OPAQUE_PROGRAMS = new Set(
+  `. source alias parallel su runuser script expect watch at batch crontab systemd-run nsenter unshare
+   strace ltrace gdb tmux screen entr enable hash bind complete compgen fc ed ex vi vim nvim emacs m4 ssh
+   pwsh powershell osascript tclsh wish rlwrap start-stop-daemon run-parts setarch linux32 linux64 setpriv
+   capsh firejail bwrap proot dbus-run-session xvfb-run faketime fakeroot pkexec coproc foreach
+   dc valgrind hyperfine perf concurrently nodemon watchexec onchange chpst nu elvish xonsh nix-shell`.split(
+    /\s+/,
+  ),
+);
+
+const SHELLS = new Set([
+  'sh',
+  'bash',
+  'dash',
+  'ash',
+  'zsh',
+  'ksh',
+  'mksh',
+  'rbash',
+  'fish',
+  'csh',
+  'tcsh',
+  'yash',
+]);
+
+/** Options of interpreters that bring a program along. */
+const INLINE: Readonly<Record<string, RegExp>> = {
+  python: /^-[A-Za-z]*c/,
+  pypy: /^-[A-Za-z]*c/,
+  node: /^(?:-[a-z]*[ep]|--eval|--print|--import=data|-$)/,
+  nodejs: /^(?:-[a-z]*[ep]|--eval|--print|--import=data|-$)/,
+  deno: /^eval$|^-$/,
+  bun: /^(?:-[a-z]*[ep]|--eval|--print|-$|exec$)/,
+  perl: /^-[A-Za-z]*[eE]/,
+  ruby: /^-[A-Za-z]*e/,
+  php: /^(?:-[a-z]*[rBRE]|--run)/,
+  lua: /^-e/,
+  luajit: /^-e/,
+  rscript: /^-e/,
+  groovy: /^-e/,
+  scala: /^-e/,
+  julia: /^-[eE]/,
+  guile: /^-c/,
+  elixir: /^-e/,
+};
+const ASKS_ONLY = /^(?:-[vVh]|--version|--help|--test|--check)$/;
+
+/** What the arguments of a program hold besides; empty: what it is called is all that is to be known. */
+export function within(
+  program: string,
+  args: readonly ShellWord[],
+  command: SimpleCommand,
+): readonly Within[] {
+  const look = LOOKS.get(program);
+  if (look) return look(args, command);
+  if (OPAQUE_PROGRAMS.has(program)) return [OPAQUE];
+  if (SHELLS.has(program)) return inShell(args, command);
+  if (Object.hasOwn(WRAPPERS, program)) return inWrapper(program, args);
+  const inline = INLINE[program.replace(/[\d.]+$/, '')];
+  return inline ? inInterpreter(inline, args) : EMPTY;
+}
+
+function inShell(args: readonly ShellWord[], { input }: Pick<SimpleCommand, 'input'>): readonly Within[] {
+  const all = texts(args);
+  if (all.length > 0 && all.every((text) => /^--(?:version|help)$/.test(text))) return EMPTY;
+  const flag = all.findIndex((text) => /^[-+][A-Za-z]*c[A-Za-z]*$/.test(text));
+  const script = all.findIndex((text, i) => !/^[-+]/.test(text) && !/^[-+][oO]$/.test(all[i - 1] ?? ''));
+  if (flag >= 0 && (script < 0 || flag < script)) {
+    const line = args.slice(flag + 1).find(({ text }) => !/^[-+]/.test(text));
+    return line ? [{ kind: 'line', text: line }] : [OPAQUE];
+  }
+  // Otherwise it reads a file, or whatever it is sent.
+  if (script >= 0 && !all.some((text) => /^-[A-Za-z]*s/.test(text))) return [OPAQUE];
+  return input === 'unknown' ? [OPAQUE] : [{ kind: 'line', text: input }];
+}
+
+function inWrapper(program: string, args: readonly ShellWord[]): readonly Within[] {
+  // It only says where a command is.
+  if (program === 'command' && anyOf(args.slice(0, 1), /^-[vV]+$/)) return EMPTY;
+  const { skip = 0 } = WRAPPERS[program] ?? {};
+  let at = 0;
+  let opaque = false;
+  for (; at < args.length; at++) {
+    const { text, mask } = args[at] ?? { text: '', mask: '' };
+    if (text === '--') {
+      at++;
+      break;
+    }
+    const isAssignment = /^[A-Za-z_]\w*=/.test(text) && /^(?:env|sudo|cross-env)$/.test(program);
+    if (!text.startsWith('-') && !isAssignment) break;
+    const option = isAssignment ? NO_WORD : optionOf(text, WRAPPERS[program] ?? {});
+    opaque ||= mask.includes(HOLE) || (isAssignment ? isPowerful(text) : option.opaque);
+    if (option.takesNext) at++;
+  }
+  // A line for a shell may come after the words that are skipped.
+  opaque ||= args.slice(at, at + skip + 1).some(({ text }, i) => i > 0 && text.startsWith('-'));
+  const words = args.slice(at + skip);
+  if (words.length === 0) return opaque || /^(?:sudo|doas|chroot)$/.test(program) ? [OPAQUE] : EMPTY;
+  const inner = program.endsWith('xargs') ? fedWords(args.slice(0, at), words) : words;
+  return [{ kind: 'words', words: inner }, ...(opaque ? [OPAQUE] : EMPTY)];
+}
+
+const NO_WORD = { takesNext: false, opaque: false };
+const LONG_WITHOUT_WORD =
+  /^--(?:[a-z-]+=|(?:null|verbose|no-run-if-empty|yes|foreground|preserve-status|ignore-environment)$)/;
+
+/** What an option of a wrapper means for the words after it; of most long ones that is not known. */
+function optionOf(text: string, { valued = '', lines = '' }: Wrapper): typeof NO_WORD {
+  if (/^--(?:split|call|command)/.test(text)) return { takesNext: false, opaque: true };
+  if (text.startsWith('--')) return { takesNext: false, opaque: !LONG_WITHOUT_WORD.test(text) };
+  const letters = text.slice(1).split('');
+  if (letters.some((letter) => lines.includes(letter))) return { takesNext: false, opaque: true };
+  const first = letters.findIndex((letter) => valued.includes(letter));
+  return { takesNext: first >= 0 && first === letters.length - 1, opaque: false };
+}
+
+/** `xargs` puts in more words, at the end or where its `-I` says. */
+function fedWords(options: readonly ShellWord[], words: readonly ShellWord[]): readonly ShellWord[] {
+  const at = options.findIndex(({ text }) => /^-[IiJ]/.test(text));
+  const option = options[at]?.text ?? '';
+  const place = at < 0 ? null : option.slice(2) || (option === '-i' ? '{}' : (options[at + 1]?.text ?? '{}'));
+  if (place === null) return [...words, { text: '', mask: HOLE, plain: false, filled: true }];
+  return words.map((word) => ({ ...word, mask: word.mask.replaceAll(place, HOLE) }));
+}
+
+/** A script in a file is what the program is called with; one in the arguments, or one that it is sent, is not read. */
+function inInterpreter(inline: RegExp, args: readonly ShellWord[]): readonly Within[] {
+  const options: string[] = [];
+  for (const word of args) {
+    if (word.mask.startsWith(HOLE) || word.text.startsWith('data:')) return [OPAQUE];
+    if (!word.text.startsWith('-') && !inline.test(word.text)) {
+      return word.text.startsWith('/dev/') || word.text.startsWith('/proc/') ? [OPAQUE] : EMPTY;
+    }
+    if (inline.test(word.text) || word.text === '-') return [OPAQUE];
+    // `python -m name`
+    if (/^-[A-Za-z]*m$/.test(word.text)) return EMPTY;
+    options.push(word.text);
+  }
+  return options.some((text) => ASKS_ONLY.test(text)) ? EMPTY : [OPAQUE];
+}
