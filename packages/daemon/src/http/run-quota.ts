@@ -17,13 +17,16 @@ interface Spent {
 }
 
 /**
- * What each run may ask of the daemon: `runCallsPerSecond` in the long run, five seconds of that at once, and
- * `runOpenCalls` that are not answered yet. A run that asks for more is told when to come back, and costs nobody else time.
+ * The calls that each run may make: `runCallsPerSecond` in the long run, five seconds of that at once, and `runOpenCalls`
+ * that are not answered yet. All runs together may send `largeBodyBytes` of request bodies at once, because parsing a body takes
+ * three times its length in memory. A run that asks for more is told when to come back, and costs nobody else time.
  */
 export class RunQuota {
   readonly #limits: RunLimits;
   readonly #now: () => number;
   readonly #runs = new Map<RunId, Spent>();
+  /** The bytes of all request bodies of runs that are being read now. */
+  #bytesOpen = 0;
 
   constructor(limits: RunLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
@@ -47,9 +50,15 @@ export class RunQuota {
         retryS,
       };
     }
-    spent.calls -= 1 + this.#bytesOf(request) / BYTES_PER_CALL;
+    const bytes = this.#bytesOf(request);
+    if (this.#bytesOpen > 0 && this.#bytesOpen + bytes > this.#limits.largeBodyBytes)
+      return { why: 'Other large requests of agents are being read. Call again in 1 s.', retryS: 1 };
+    spent.calls -= 1 + bytes / BYTES_PER_CALL;
     spent.open += 1;
+    this.#bytesOpen += bytes;
     response.once('close', () => (spent.open -= 1));
+    // Not until the answer: a call that waits for a child must not keep others from sending.
+    request.once('close', () => (this.#bytesOpen -= bytes));
     return null;
   }
 
