@@ -14,6 +14,9 @@ const NATIVE = {
   execArgv: ['--conditions=source'],
 };
 
+// A unit test waits for no process. One that hangs is said at once, not after the ten minutes of the others.
+const UNIT = { ...NATIVE, testTimeout: 30_000, hookTimeout: 30_000 };
+
 // A test of real processes meets the machine's bad moments; one that fails every time has found something.
 const RETRIES = process.env['CI'] ? 2 : 0;
 
@@ -31,7 +34,7 @@ export default defineConfig({
     // Most of the time a test of real processes waits for one.
     maxWorkers: '100%',
     projects: [
-      project('unit', ROOMS, [...SYSTEM, ...AGENTS], NATIVE),
+      project('unit', ROOMS, [...SYSTEM, ...AGENTS], UNIT),
       // Real processes, servers and files, and models tried on hundreds of cases: too slow to be run before every commit.
       project('system', SYSTEM, [], { retry: RETRIES }),
       project('simulation', ['test/simulation/**/*.test.ts']),

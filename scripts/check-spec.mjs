@@ -4,6 +4,9 @@
 // Rules are the bullets `- **WAK3** …` of a room's SPEC.md; the faults of earlier systems (`B12`) and the cases of
 // comparable ones (`peer-a`) are the same bullets in test/FAULTS.md. A test proves a rule by a name that begins
 // with it: `[WAK3] …`, `[WAK3][MBX2] …`. A skipped test proves nothing.
+//
+// test/RULES.md holds the ids of the product's rules. A rule is listed in a SPEC.md by its own id or by an id below it, unless
+// RULES.md marks it as built later; then no SPEC.md may list it.
 import './require-node.cjs';
 import fs from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,6 +15,8 @@ import { fileURLToPath } from 'node:url';
 const ID = String.raw`[A-Z]{1,4}\d+(?:\.\d+)*|peer-[a-z]`;
 const RULE = new RegExp(String.raw`^- \*\*(${ID})\*\* `, 'gm');
 const TEST_NAME = new RegExp(String.raw`(?<!\.(?:skip|todo)\(\s*)['"\`]((?:\[(?:${ID})\])+) `, 'g');
+const PRODUCT_RULE = new RegExp(String.raw`^- (${ID})( \*\(later\)\*)?$`, 'gm');
+const PRODUCT_RULES = 'test/RULES.md';
 const LISTS = ['{packages,apps}/*/SPEC.md', 'test/FAULTS.md'];
 const TESTS = ['{packages,apps}/*/test/**/*.ts', 'test/**/*.ts', 'examples/**/*.ts'];
 
@@ -36,7 +41,22 @@ export function findMismatches(root) {
       ([id, [file]]) => `${file}: a test claims to prove ${id}, which no SPEC.md or FAULTS.md lists.`,
     ),
     ...doubled.map(([id, files]) => `${files[0]}: ${id} is listed more than once (${files.join(', ')}).`),
+    ...findProductMismatches(root, listed),
   ];
+}
+
+/** Product rules that no room lists, and product rules that are marked as built later although a room lists them. */
+function findProductMismatches(root, listed) {
+  const file = join(root, PRODUCT_RULES);
+  if (!fs.existsSync(file)) return [];
+  const rules = [...fs.readFileSync(file, 'utf8').matchAll(PRODUCT_RULE)];
+  return rules.flatMap(([, id, later]) => {
+    const files = [...listed].find(([other]) => other === id || other.startsWith(`${id}.`))?.[1];
+    if (later && files)
+      return [`${PRODUCT_RULES}: ${id} is marked (later), but ${files[0]} lists it; remove the mark.`];
+    if (!later && !files) return [`${PRODUCT_RULES}: no SPEC.md lists ${id}; list it, or mark it (later).`];
+    return [];
+  });
 }
 
 /** id → the files it was found in. */

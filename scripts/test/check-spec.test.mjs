@@ -31,3 +31,15 @@ test('rules and tests that match are not reported', () => {
   });
   expect(findMismatches(tree.root)).toEqual([]);
 });
+
+test('a product rule that no room lists, and one that a room lists although it is marked later, are reported', () => {
+  using tree = makeTree({
+    'test/RULES.md': '# Rules\n- WAK1\n- WAK2\n- WAK3\n- VSC1 *(later)*\n- VSC2 *(later)*\n',
+    'packages/core/SPEC.md': '- **WAK1** A.\n- **WAK2.1** B.\n- **WAK30** C.\n- **VSC2.4** D.\n',
+    'packages/core/test/a.test.ts': "test('[WAK1][WAK2.1][WAK30][VSC2.4] a', () => {});",
+  });
+  expect(findMismatches(tree.root)).toEqual([
+    'test/RULES.md: no SPEC.md lists WAK3; list it, or mark it (later).',
+    'test/RULES.md: VSC2 is marked (later), but packages/core/SPEC.md lists it; remove the mark.',
+  ]);
+});

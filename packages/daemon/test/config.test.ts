@@ -34,7 +34,7 @@ function problemsOf(sources: ConfigSources): readonly ConfigProblem[] {
   return [];
 }
 
-test('[DMN3.1] flag over environment over repository over user over default, setting by setting', () => {
+test('[CFG1.1] flag over environment over repository over user over default, setting by setting', () => {
   writeFileSync(
     userFile,
     'worktrees: { pool: 1, kind: linked, dirty: head, copy: [a, b] }\nengine: { concurrency: 3 }\n',
@@ -58,7 +58,7 @@ test('[DMN3.1] flag over environment over repository over user over default, set
   expect(loadConfig({ userFile }).config.worktrees.pool).toBe(1);
 });
 
-test('[DMN3.1] a value is written in a variable or a flag as in a file, and a name needs no quotes', () => {
+test('[CFG1.1] a value is written in a variable or a flag as in a file, and a name needs no quotes', () => {
   const flags = {
     'engine.steer': 'false',
     'engine.requests.expireAfterMs': 'null',
@@ -76,7 +76,7 @@ test('[DMN3.1] a value is written in a variable or a flag as in a file, and a na
   expect(config.worktrees.setup).toEqual({ command: 'npm ci', lockFiles: [], movable: false });
 });
 
-test('[DMN3.2] rules that contradict each other and prices that cannot be are said with their place', () => {
+test('[CFG1.2] rules that contradict each other and prices that cannot be are said with their place', () => {
   const lines = [
     'approvals:',
     '  rules:',
@@ -99,7 +99,7 @@ test('[DMN3.2] rules that contradict each other and prices that cannot be are sa
   ]);
 });
 
-test('[DMN3.2] every problem of every source at once, each with its place', () => {
+test('[CFG1.2] every problem of every source at once, each with its place', () => {
   writeFileSync(
     userFile,
     ['engine:', '  concurency: 4', '  depth:', '    standalone: many', 'logs:', '  level: loud', ''].join(
@@ -142,7 +142,7 @@ test('[DMN3.2] every problem of every source at once, each with its place', () =
   );
 });
 
-test('[DMN3.2] what is not YAML is told with its line', () => {
+test('[CFG1.2] what is not YAML is told with its line', () => {
   writeFileSync(userFile, 'engine:\n  concurrency: [1,\nlogs: }\n');
   const problems = problemsOf({ userFile });
   expect(problems.length).toBeGreaterThan(0);
@@ -151,7 +151,7 @@ test('[DMN3.2] what is not YAML is told with its line', () => {
   expect(problemsOf({ userFile })[0]).toMatchObject({ source: userFile, line: 2, column: 1 });
 });
 
-test('[DMN3.3] a repository counts only if it is trusted as it is', () => {
+test('[CFG1.3] a repository counts only if it is trusted as it is', () => {
   const content = 'sandbox: { mode: require }\n';
   writeFileSync(repositoryFile, content);
   const asked: unknown[] = [];
@@ -174,7 +174,7 @@ test('[DMN3.3] a repository counts only if it is trusted as it is', () => {
   ]);
 });
 
-test('[DMN3.3] an untrusted file that is damaged is not even read; a trusted one sets only its own checkouts', () => {
+test('[CFG1.3] an untrusted file that is damaged is not even read; a trusted one sets only its own checkouts', () => {
   writeFileSync(repositoryFile, ': [}');
   expect(loadConfig({ repository: { root: folder, trusts: () => false } }).ignored).toEqual([repositoryFile]);
   writeFileSync(
@@ -187,7 +187,7 @@ test('[DMN3.3] an untrusted file that is damaged is not even read; a trusted one
   ]);
 });
 
-test('[DMN3.7] what a repository may never set is refused with its place, however trusted it is', () => {
+test('[CFG1.7] what a repository may never set is refused with its place, however trusted it is', () => {
   writeFileSync(
     repositoryFile,
     [
@@ -246,7 +246,7 @@ test('[BND6.17] no repository opens a place with credentials, the folder it is i
   }
 });
 
-test('[DMN3.7] its checkouts, what is run in them and what they reach are its own to say', () => {
+test('[CFG1.7] its checkouts, what is run in them and what they reach are its own to say', () => {
   writeFileSync(
     repositoryFile,
     'worktrees: { setup: { command: npm ci }, copy: [.env.test] }\nsandbox: { mode: require, audit: always, network: list, hosts: [a.org], reads: [~/.cache/pip] }\nintegration: { onConflict: resolve }\n',
@@ -259,12 +259,12 @@ test('[DMN3.7] its checkouts, what is run in them and what they reach are its ow
   });
 });
 
-test('[DMN3.7] a file of comments alone needs no trust', () => {
+test('[CFG1.7] a file of comments alone needs no trust', () => {
   writeFileSync(repositoryFile, '# worktrees:\n\n  # dirty: fail\n');
   expect(loadConfig({ repository: { root: folder, trusts: () => false } }).ignored).toEqual([]);
 });
 
-test('[DMN3.8] one set of sources serves many repositories, each with what it says itself', () => {
+test('[CFG1.8] one set of sources serves many repositories, each with what it says itself', () => {
   writeFileSync(userFile, 'worktrees: { dirty: head, pool: 3 }\n');
   writeFileSync(repositoryFile, 'worktrees: { dirty: snapshot }\n');
   const loaded = loadConfig({ userFile });
@@ -277,7 +277,7 @@ test('[DMN3.8] one set of sources serves many repositories, each with what it sa
   expect(loaded.config.worktrees.dirty).toBe('head');
 });
 
-test('[DMN3.4] the published schema is the one in use', () => {
+test('[CFG1.4] the published schema is the one in use', () => {
   const published: unknown = JSON.parse(
     readFileSync(new URL('../config.schema.json', import.meta.url), 'utf8'),
   );
@@ -289,11 +289,11 @@ test('[DMN3.4] the published schema is the one in use', () => {
   expect(type.safeParse({ engines: {} }).success).toBe(false);
 });
 
-test('[DMN3.4] what nobody sets is what the engine has by itself', () => {
+test('[CFG1.4] what nobody sets is what the engine has by itself', () => {
   expect(loadConfig({}).config.engine).toEqual({ ...DEFAULTS, defaultBackend: null });
 });
 
-test('[DMN3.5] it is frozen, all the way down', () => {
+test('[CFG1.5] it is frozen, all the way down', () => {
   const { config } = loadConfig({ flags: { 'sandbox.hosts': '[a]' } });
   const changed = config as unknown as {
     engine: { depth: { standalone: number } };
@@ -303,7 +303,7 @@ test('[DMN3.5] it is frozen, all the way down', () => {
   expect(() => changed.sandbox.hosts.push('b')).toThrow(TypeError);
 });
 
-test('[DMN3.6] hostile and damaged files are problems with a place', () => {
+test('[CFG1.6] hostile and damaged files are problems with a place', () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefgh'
     .split('')
     .map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[i]}`).join(',')}]`)

@@ -48,7 +48,7 @@ async function trustEverything(house: House, { root, gitDir }: Shop): Promise<vo
   );
 }
 
-test('[BND6][DMN3.9] an archive that borrows objects from a folder of keys, or of another repository, gets neither', async () => {
+test('[BND6][CFG1.9] an archive that borrows objects from a folder of keys, or of another repository, gets neither', async () => {
   await using house = new House();
   const keys = join(house.folder, 'home/.ssh');
   mkdirSync(keys, { recursive: true });
@@ -76,7 +76,7 @@ test('[BND6][DMN3.9] an archive that borrows objects from a folder of keys, or o
   expect(await refusalIn(client, shop.root, 'changed')).toMatch(/borrows objects from .*third/);
 });
 
-test('[BND5.9][DMN3.9] commands in the config of a repository do not run until they are trusted', async () => {
+test('[BND5.9][CFG1.9] commands in the config of a repository do not run until they are trusted', async () => {
   await using house = new House();
   const shop = makeShop(join(house.folder, 'archive'));
   const ran = join(house.folder, 'ran');
@@ -96,7 +96,7 @@ test('[BND5.9][DMN3.9] commands in the config of a repository do not run until t
   expect(existsSync(ran)).toBe(true);
 });
 
-test('[BND5.10][DMN3.9] a folder of worktrees that came with a repository is not used until it is trusted', async () => {
+test('[BND5.10][CFG1.9] a folder of worktrees that came with a repository is not used until it is trusted', async () => {
   await using house = new House();
   const shop = makeShop(join(house.folder, 'archive'));
   const victim = makeShop(join(house.folder, 'victim'));
@@ -122,7 +122,7 @@ test('[BND5.10][DMN3.9] a folder of worktrees that came with a repository is not
   expect((await runIn(again, fine.root, 'second')).task.state).toBe('completed');
 });
 
-test('[BND5.8][DMN3.9] files that .worktreeinclude names are copied once it is trusted, until it changes', async () => {
+test('[BND5.8][CFG1.9] files that .worktreeinclude names are copied once it is trusted, until it changes', async () => {
   await using house = new House();
   const shop = makeShop(join(house.folder, 'shop'));
   const include = '*.pem\n';
@@ -148,7 +148,7 @@ test('[BND5.8][DMN3.9] files that .worktreeinclude names are copied once it is t
   expect(await has('changed', 'k.pem')).toBe(false);
 });
 
-test('[BND6.10][DMN3.9] a plan for a repository in a worktree, or in the daemon’s own folder, does not start', async () => {
+test('[BND6.10][CFG1.9] a plan for a repository in a worktree, or in the daemon’s own folder, does not start', async () => {
   await using house = new House();
   const shop = makeShop(join(house.folder, 'shop'));
   const client = await house.connect();

@@ -22,7 +22,7 @@ const filesOf = ({ git }: Shop, name: string): string[] =>
 
 const SETUP = 'worktrees:\n  setup:\n    command: echo set up > ready.txt\n';
 
-test('[DMN3.8] each repository by what it says itself, once that is trusted, from the next task on', async () => {
+test('[CFG1.8] each repository by what it says itself, once that is trusted, from the next task on', async () => {
   await using house = new House();
   const one = makeShop(join(house.folder, 'one'));
   const two = makeShop(join(house.folder, 'two'));
@@ -47,7 +47,7 @@ test('[DMN3.8] each repository by what it says itself, once that is trusted, fro
   expect(filesOf(one, 'changed')).toEqual(['README.md', 'made.txt']);
 });
 
-test('[DMN3.8] what a trusted file may not say fails its tasks with the place, and nobody else’s', async () => {
+test('[CFG1.8] what a trusted file may not say fails its tasks with the place, and nobody else’s', async () => {
   await using house = new House();
   const one = makeShop(join(house.folder, 'one'));
   const two = makeShop(join(house.folder, 'two'));
