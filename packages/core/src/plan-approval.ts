@@ -2,12 +2,14 @@ import {
   AUTHORITY,
   ReveilleError,
   formatAgentType,
+  isTerminal,
   optionsOf,
   type AgentType,
   type Caller,
   type Operation,
   type Plan,
   type PlanId,
+  type Request,
   type Sender,
   type Session,
   type SessionId,
@@ -55,10 +57,19 @@ export async function startOrAsk(tx: Tx, context: Context, caller: Caller, plan:
     return closeApproval(tx, context, plan, { by: 'person', from: { kind: 'person', name: 'person' } });
   }
   if (plan.why !== WAITS) tx.put('plan', { ...plan, why: WAITS });
+  await openApproval(tx, context, asks, { plan, tasks: await planTasks(tx, plan.id) });
+}
+
+async function openApproval(
+  tx: Tx,
+  context: Context,
+  asks: Task,
+  { plan, tasks }: { readonly plan: Plan; readonly tasks: readonly Task[] },
+): Promise<void> {
   await openRequest(tx, context, asks, {
     kind: 'plan',
     run: asks.run ? await tx.need('run', asks.run) : null,
-    text: planWords(plan, await planTasks(tx, plan.id)),
+    text: planWords(plan, tasks),
     options: optionsOf('plan'),
     toPerson: true,
     key: `plan:${plan.id}`,
@@ -106,17 +117,15 @@ async function hasApprovedPlan(tx: Tx, { plans = [] }: Session): Promise<boolean
   return false;
 }
 
-/** A task in a review that a person decides is completed, or sent back, by a person only (PLN8). */
+/** A task that a person is to review is completed, or sent back, by a person only, also before its review begins (PLN8). */
 export async function checkMayDecide(tx: Tx, caller: Caller, task: Task): Promise<void> {
-  if (caller.kind === 'person' || task.state !== 'review') return;
-  const open = await openRequests(tx, task);
-  const isPersons =
-    task.review === 'person' ||
-    open.some(({ kind, state, with: holder }) => kind === 'review' && state === 'open' && holder === null);
-  if (!isPersons) return;
+  if (caller.kind === 'person' || isTerminal(task.state)) return;
+  const isInReview = ({ kind, state, with: holder }: Request): boolean =>
+    kind === 'review' && state === 'open' && holder === null;
+  if (task.review !== 'person' && !(await openRequests(tx, task)).some(isInReview)) return;
   throw new ReveilleError(
     'not_allowed',
-    `Task ${task.id} is in review by the person: only they can approve it or send it back.`,
+    `Task ${task.id} is reviewed by the person: only they can complete it, approve it or send it back.`,
   );
 }
 
@@ -138,7 +147,7 @@ export async function checkGuards(tx: Tx, context: Context, call: GuardedCall): 
         if (task) await checkMayDecide(tx, caller, task);
         break;
       case 'plan approved':
-        // A draft may be added to: it is shown to the person as it is then.
+        // A draft may be added to: it is shown to the person as it is then (`askAgain`).
         if (plan ? plan.state !== 'draft' : task)
           await checkApproved(tx, caller, plan?.id ?? task?.plan ?? null);
         break;
@@ -151,6 +160,15 @@ export async function checkGuards(tx: Tx, context: Context, call: GuardedCall): 
   }
 }
 
+/** A plan that gets another task while it waits for approval is shown again: a yes to what the person saw is none to this. */
+export async function askAgain(tx: Tx, context: Context, plan: Plan, added: Task): Promise<void> {
+  const { asks, request } = await approvalOf(tx, plan);
+  if (!asks || !request) return;
+  tx.put('request', { ...request, state: 'closed' });
+  // A task of this very change is in no list yet.
+  await openApproval(tx, context, asks, { plan, tasks: [...(await planTasks(tx, plan.id)), added] });
+}
+
 /** Whoever starts a plan that waits for approval has approved it. */
 async function closeApproval(
   tx: Tx,
@@ -158,11 +176,19 @@ async function closeApproval(
   plan: Plan,
   who: { readonly by: string; readonly from: Sender },
 ): Promise<void> {
-  const asking = await askingOrchestrator(tx, plan.owner);
-  if (!asking?.task) return;
-  const open = await openRequests(tx, await tx.need('task', asking.task));
-  const request = open.find((each) => each.kind === 'plan' && each.plan === plan.id);
+  const { request } = await approvalOf(tx, plan);
   if (request) await answerRequest(tx, context, request.id, { text: APPROVED, ...who });
+}
+
+/** The open request for a plan's approval, and the orchestrator's task in whose name the person is asked. */
+async function approvalOf(tx: Tx, plan: Plan): Promise<{ asks?: Task; request?: Request | undefined }> {
+  const asking = await askingOrchestrator(tx, plan.owner);
+  if (!asking?.task) return {};
+  const asks = await tx.need('task', asking.task);
+  const open = await openRequests(tx, asks);
+  const isFor = ({ kind, state, plan: id }: Request): boolean =>
+    kind === 'plan' && state === 'open' && id === plan.id;
+  return { asks, request: open.find(isFor) };
 }
 
 export const APPROVED = 'Approved: the plan has been started.';

@@ -56,10 +56,10 @@ export type Reach =
 /**
  * A condition on the state of what is named, for callers that are no person.
  *
- * - `no person decides`: the task is not in a review that a person decides (PLN8).
+ * - `no person decides`: no person is to review the task, and it is not in a review that one decides (PLN8).
  * - `plan approved`: an orchestrator that must ask first has the person's approval for this plan (ORC1).
- * - `goal approved`: until the person has approved a plan for its goal, an orchestrator and everything below it start
- *   read-only agents only (ORC1).
+ * - `goal approved`: until the person has approved a plan for its goal, an orchestrator and everything below it start, and
+ *   write to, read-only agents only (ORC1).
  */
 export type Guard = 'no person decides' | 'plan approved' | 'goal approved';
 
@@ -167,7 +167,11 @@ export const AUTHORITY: { readonly [O in Operation]: Right } = {
   checkUpdates: always(SESSIONS),
   reportCompletion: always(RUNS),
   notifyParent: always(RUNS),
-  sendMessage: through({ ...PERSON, ...each('kin'), client: 'repository' }, ['a2a_send_message']),
+  sendMessage: through(
+    { ...PERSON, ...each('kin'), client: 'repository' },
+    ['a2a_send_message'],
+    'goal approved',
+  ),
   // A terminal is never asked: whatever would wait for it waits for the person.
   answer: through(
     {

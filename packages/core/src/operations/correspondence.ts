@@ -10,15 +10,17 @@ import {
   type Orchestrator,
   type ParsedNotify,
   type Request,
+  type Session,
 } from '@reveille/protocol';
-import { authorize, checkCaller, nameOf, senderOf } from '../authority.ts';
+import { authorize, checkCaller, nameOf, senderOf, sessionOf } from '../authority.ts';
 import { answerWith } from '../choices.ts';
-import { newId } from '../context.ts';
+import { newId, type Context } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { whoHears } from '../hearing.ts';
 import { isIntegrator } from '../integrator.ts';
 import { enqueue } from '../mailbox.ts';
+import { checkGuards } from '../plan-approval.ts';
 import { knownFor } from '../repository-agents.ts';
 import { openRequest } from '../requests.ts';
 import type { Tx } from '../tx.ts';
@@ -45,6 +47,7 @@ export function correspondence(
         const id = isId('task', to) ? (await tx.need('task', to)).session : to;
         const session = await tx.need('session', id);
         await authorize({ rows: tx, agents: context.agents }, caller, 'sendMessage', [{ session: id }]);
+        await checkMayInstruct(tx, context, caller, session);
         if (session.state === 'ended')
           throw new ReveilleError('wrong_state', `${to} has ended and reads no messages.`);
         const from = senderOf(caller);
@@ -70,6 +73,14 @@ export function correspondence(
   };
 }
 
+/** A message wakes an agent, so writing to one that can write is like starting it. A parent decides for itself what it does. */
+async function checkMayInstruct(tx: Tx, context: Context, caller: Caller, to: Session): Promise<void> {
+  const own = sessionOf(caller);
+  if (own === null || to.task === null || (await tx.need('session', own)).parent === to.id) return;
+  const { agent } = await tx.need('task', to.task);
+  await checkGuards(tx, context, { caller, operation: 'sendMessage', agents: [agent] });
+}
+
 /** The authority table has refused everybody else before. */
 const notAWorker = (): ReveilleError => new ReveilleError('not_allowed', 'Only a worker does this.');
 
@@ -81,7 +92,9 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
   if (input.type === 'question' || input.type === 'approval_request') {
     const asks = isIntegrator(task) ? 'conflict' : 'question';
     const kind = input.type === 'question' ? asks : 'approval';
-    const { message: text, options, key } = input;
+    const { message: text, options } = input;
+    // A key of the engine's own, such as `plan:…`, would take the place of the request that the engine opens under it.
+    const key = input.key === undefined ? undefined : `said:${input.key}`;
     const { request, message } = await openRequest(tx, context, task, { kind, run, text, options, key });
     return { message, request: request.id };
   }

@@ -1,0 +1,107 @@
+import type { Caller } from '@reveille/protocol';
+import { describe, expect, test } from 'vitest';
+import type { FakeAgent } from './fake-agent.ts';
+import { quiet, refused, start, type World } from './world.ts';
+
+/** Ways round a person's decision that lead past the operation which asks for it. */
+
+const REPOSITORY = '/repos/here';
+const ALL = { backend: null, model: null, delegatesTo: null, deniedTools: [] };
+const defined = (name: string) => ({
+  ...ALL,
+  tools: ['*', 'orchestrator_*'],
+  readOnly: name === 'researcher',
+});
+
+const begin = () =>
+  start({
+    agents: ['agent', 'coder', 'reviewer', 'researcher', 'orchestrator'],
+    definitions: { defined },
+    settings: { depth: { orchestrator: 9, standalone: 9 } },
+    work: () => null,
+  });
+
+const asSession = async (world: World, kind: 'chat' | 'terminal' | 'orchestrator') => {
+  const { id } = await world.person.openSession(kind, kind, { repository: REPOSITORY });
+  return { kind: 'session', session: id } as const satisfies Caller;
+};
+
+/** An orchestrator whose plans a person approves, and a sibling of it that can write. */
+async function orchestrated(
+  world: World,
+): Promise<{ readonly boss: FakeAgent; readonly sibling: FakeAgent }> {
+  const to = world.as(await asSession(world, 'terminal'));
+  const writer = await to.spawnSubtask({ prompt: 'other work', agentType: 'coder' }, { blocking: false });
+  const goal = { prompt: 'goal', agentType: 'orchestrator' };
+  const { task } = await to.spawnSubtask(goal, { blocking: false });
+  await quiet();
+  return { boss: world.worker(task), sibling: world.worker(writer.task) };
+}
+
+const PLAN = { name: 'p', integrate: false, tasks: [{ id: 'a', prompt: 'part a', agent: 'coder' }] };
+
+describe('work that the person is to review', () => {
+  test.for(['chat', 'orchestrator'] as const)(
+    '[ID6.2][PLN8] is not called done by a session of kind %s while its worker is still at it',
+    async (kind) => {
+      await using world = await begin();
+      const to = world.as(await asSession(world, kind));
+      const input = { ...PLAN, repository: REPOSITORY, tasks: [{ id: 'a', prompt: 'x', review: 'person' }] };
+      const { tasks } = await to.savePlan(input, { start: true });
+      await quiet();
+      const { id } = tasks[0]!.task;
+      expect(await world.state('a')).toBe('running');
+      await refused(to.completeTask(id, 'good enough'), 'not_allowed');
+      await refused(to.reviewTask({ task: id, verdict: 'approve' }), 'not_allowed');
+      await world.worker(id).reports('done');
+      expect(await world.state('a')).toBe('review');
+      await world.person.completeTask(id);
+      expect(await world.state('a')).toBe('completed');
+    },
+  );
+});
+
+describe('before its plan is approved', () => {
+  test('[ORC1.17] a plan that gets another task while it waits is shown again, and the earlier yes is none', async () => {
+    await using world = await begin();
+    const { boss } = await orchestrated(world);
+    const { plan } = await boss.orch.savePlan(PLAN, { start: true });
+    const [before] = await world.person.inbox();
+    await boss.orch.addPlanTask(plan.id, { id: 'b', prompt: 'part b', agent: 'coder' });
+    await refused(world.person.answer({ request: before!.id, answer: 'approve' }), 'already_answered');
+    expect((await world.person.getPlan(plan.id)).plan.state).toBe('draft');
+    const [request, ...more] = await world.person.inbox();
+    expect(more).toEqual([]);
+    expect(request!.text).toContain('part a');
+    expect(request!.text).toContain('part b');
+    await world.person.answer({ request: request!.id, answer: 'approve' });
+    await quiet();
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+    expect(await world.person.inbox()).toEqual([]);
+  });
+
+  test('[ORC1.16] an orchestrator, and what is below it, tells nobody who can write what to do', async () => {
+    await using world = await begin();
+    const { boss, sibling } = await orchestrated(world);
+    await refused(boss.orch.sendMessage({ to: sibling.task, message: 'do this too' }), 'not_allowed');
+    await refused(boss.orch.sendMessage({ to: sibling.spec.session, message: 'do this too' }), 'not_allowed');
+    const reader = await boss.spawns('look', { agentType: 'researcher' });
+    await boss.orch.sendMessage({ to: reader, message: 'look there too' });
+    await world.worker(reader).orch.sendMessage({ to: boss.spec.session, message: 'I found it' });
+    const { plan } = await boss.orch.savePlan(PLAN, { start: true });
+    await world.person.startPlan(plan.id);
+    await boss.orch.sendMessage({ to: sibling.task, message: 'do this too' });
+  });
+
+  test('[ID6.2] a key of its own choice does not take the place of the request to the person', async () => {
+    await using world = await begin();
+    const { boss } = await orchestrated(world);
+    const { plan } = await boss.orch.savePlan(PLAN);
+    const key = `plan:${plan.id}`;
+    const first = await boss.orch.notifyParent({ type: 'question', message: 'Which colour?', key });
+    const again = await boss.orch.notifyParent({ type: 'question', message: 'Which colour?', key });
+    expect(again).toEqual(first);
+    await boss.orch.startPlan(plan.id);
+    expect((await world.person.inbox()).map(({ kind }) => kind).toSorted()).toEqual(['plan', 'question']);
+  });
+});
