@@ -155,12 +155,18 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const checkout = await this.#places.find(task);
     if (!checkout) return await this.#lookBeside(task, run);
     const { tip } = await importBranch(checkout);
-    return await this.#watch.look(await this.#places.repository(task), {
-      task,
-      run,
-      branch: checkout.branch,
-      tip,
-    });
+    return await this.#findings({ task, run, branch: checkout.branch, tip });
+  }
+
+  /** A forecast is advice: one that fails costs nobody their report, and what a run did outside is found all the same. */
+  async #findings(seen: Parameters<Watch['look']>[1]): Promise<Findings> {
+    const { task, run } = seen;
+    try {
+      return await this.#watch.look(await this.#places.repository(task), seen);
+    } catch (error) {
+      this.#options.log?.('whether branches conflict could not be forecast', { run, error: String(error) });
+      return await this.#lookBeside(task, run);
+    }
   }
 
   /** Of a run without a checkout of its own: it may work in another's. */
@@ -176,8 +182,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const { tip, problem, leftOut } = collected;
     const missing = leftOut.length > 0 ? `Not everything could be taken: ${leftOut.join(' ')}` : null;
     const work = await workProduct(checkout, { commit: tip, problem: problem ?? missing });
-    const seen = { task, run, branch: checkout.branch, tip };
-    return { work, findings: await this.#watch.look(await this.#places.repository(task), seen) };
+    return { work, findings: await this.#findings({ task, run, branch: checkout.branch, tip }) };
   }
 
   async leave(task: Task, run: RunId): Promise<Findings> {

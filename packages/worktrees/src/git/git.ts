@@ -81,7 +81,6 @@ const HARDENED: readonly (readonly [key: string, value: string])[] = [
   ['submodule.recurse', 'false'],
   ['diff.ignoreSubmodules', 'all'],
   ['status.submoduleSummary', 'false'],
-  ['merge.renames', 'true'],
   ['advice.detachedHead', 'false'],
   ['protocol.allow', 'never'],
   ['protocol.file.allow', 'always'],

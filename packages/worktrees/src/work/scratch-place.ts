@@ -5,6 +5,8 @@ import type { GitAnswer, GitCall } from '../git/git.ts';
 export interface ScratchCall extends Pick<GitCall, 'args' | 'input' | 'env' | 'accept' | 'workTree'> {
   /** An index in place of the scratch's own. */
   readonly indexFile?: string;
+  /** A git directory in place of the scratch's own; ours too. */
+  readonly gitDir?: string;
   /** How long it may take. What an agent wrote can make git wait for ever: a pipe in place of a `.gitignore`. */
   readonly patienceMs?: number | undefined;
 }

@@ -1,16 +1,15 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isReveilleError, ReveilleError } from '@reveille/protocol';
 import type { Checkout, Repository } from '../checkout.ts';
 import { codeOf, workspaceError } from '../creation/failures.ts';
 import { makeFolder } from '../creation/files.ts';
-import { configText } from '../creation/git-dirs.ts';
 import { layoutOf } from '../creation/layout.ts';
 import { withLock } from '../creation/lock.ts';
 import { newId } from '../creation/stage.ts';
 import { gitBytes } from '../git/git.ts';
 import { COMMITTER, identity } from './identity.ts';
-import { atHome } from './refs.ts';
+import { mergeDirIn } from './merge-dir.ts';
 import type { Scratch } from './scratch-place.ts';
 import { settleFolder } from './settle-folder.ts';
 
@@ -29,7 +28,7 @@ export async function withCheckout<T>(checkout: Checkout, work: Work<T>): Promis
 export async function withRepository<T>(repository: Repository, purpose: string, work: Work<T>): Promise<T> {
   const room = join(layoutOf(repository).ours, '.work', purpose);
   await makeFolder(room);
-  return await inRoom({ repository, room, gitDir: (folder) => makeGitDir(repository, folder), work });
+  return await inRoom({ repository, room, gitDir: (folder) => mergeDirIn(repository, folder), work });
 }
 
 interface RoomCall<T> {
@@ -89,12 +88,12 @@ async function settleAndRemove(repository: Repository, folder: string): Promise<
 function scratchIn(repository: Repository, folder: string, gitDir: string): Scratch {
   const objects = join(folder, 'objects');
   const index = join(folder, 'index');
-  const bytes: Scratch['bytes'] = async ({ patienceMs = PATIENCE_MS, args, env, indexFile, ...call }) => {
+  const bytes: Scratch['bytes'] = async ({ patienceMs = PATIENCE_MS, args, env, ...call }) => {
     const signal = AbortSignal.timeout(patienceMs);
     return await gitBytes({
-      ...call,
       gitDir,
-      indexFile: indexFile ?? index,
+      indexFile: index,
+      ...call,
       // A blob above the threshold is passed through, not held in memory. Commit graphs could lie.
       args: ['-c', 'core.bigFileThreshold=32m', '-c', 'core.commitGraph=false', ...args],
       env: { GIT_OBJECT_DIRECTORY: objects, ...identity(COMMITTER), ...env },
@@ -117,18 +116,3 @@ const tookTooLong = (args: readonly string[], ms: number, cause: unknown): Revei
     `git ${args.find((arg) => !arg.startsWith('-')) ?? ''} did not end within ${Math.round(ms / 1000)} s and was stopped. Look for a pipe or a device among the files of the worktree.`,
     { cause },
   );
-
-/** As small as git accepts one. */
-async function makeGitDir(repository: Repository, folder: string): Promise<string> {
-  const path = join(folder, 'git');
-  const asked = await atHome(repository, { args: ['rev-parse', '--show-object-format'] });
-  const format = asked.stdout.trim();
-  const config =
-    format === 'sha1'
-      ? [['core.repositoryformatversion', '0'] as const]
-      : [['core.repositoryformatversion', '1'] as const, ['extensions.objectformat', format] as const];
-  await mkdir(join(path, 'refs'), { recursive: true });
-  await writeFile(join(path, 'HEAD'), 'ref: refs/heads/none\n');
-  await writeFile(join(path, 'config'), configText(config));
-  return path;
-}

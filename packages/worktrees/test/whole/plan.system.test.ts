@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Step } from '@reveille/executors';
 import type { Request } from '@reveille/protocol';
@@ -256,4 +256,16 @@ test('[PLN7.80] owners are told when branches that are to be merged begin to con
       ({ kind, text }) => kind === 'warning' && text.includes('now change the same lines: src/a.txt'),
     ),
   );
+});
+
+test('[PLN7.13] a forecast that cannot be made fails nobody’s report', async () => {
+  await using shop = await openShop();
+  const room = join(`${shop.root}.worktrees`, '.reveille', '.work', 'forecast');
+  const first = await shop.plan({ a: makes('a.txt', 'a') });
+  await shop.until(first);
+  rmSync(room, { recursive: true, force: true });
+  write(shop.root, { '../shop.worktrees/.reveille/.work/forecast': 'no folder' });
+  const plan = await shop.plan({ b: makes('b.txt', 'b'), c: makes('c.txt', 'c') });
+  expect((await shop.until(plan)).plan.state, await shop.story()).toBe('completed');
+  expect(shop.warnings.join('\n')).toContain('whether branches conflict could not be forecast');
 });

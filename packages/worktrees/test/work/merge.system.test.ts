@@ -7,7 +7,7 @@ import { importBranch } from '../../src/work/import.ts';
 import { mergeBranches } from '../../src/work/merge.ts';
 import { findRepository } from '@reveille/worktrees';
 import { withAnotherGit } from '../git/another-git.ts';
-import { makeWorld, type World } from './world.ts';
+import { makeShallow, makeWorld, type World } from './world.ts';
 
 async function branchOf(world: World, task: string, files: Record<string, string>): Promise<string> {
   const agent = await world.checkout(task);
@@ -181,9 +181,10 @@ test('[PLN7.11] what was found for two commits is not asked again', async () => 
   const y = await branchOf(world, 'y', { a: 'y\n' });
   const live = [x, y].map((name) => ({ name, tip: world.home.git('rev-parse', name) }));
   const forecaster = new Forecaster(world.repository);
-  const gone = forecaster.look([...live, { name: 'gone', tip: '1'.repeat(40) }]);
-  await expect(gone).rejects.toMatchObject({ code: 'workspace_failed' });
-  expect((await forecaster.look(live)).began).toHaveLength(1);
+  // A branch whose commit is not there conflicts with nobody, and keeps nothing from being found about the others.
+  const gone = { name: 'gone', tip: '1'.repeat(40) };
+  expect((await forecaster.look([...live, gone])).began).toHaveLength(1);
+  await forecaster.look(live);
   // Without its objects nobody could find out anything.
   rmSync(join(world.repository.gitDir, 'objects'), { recursive: true });
   expect(await forecaster.look(live)).toMatchObject({
@@ -191,6 +192,67 @@ test('[PLN7.11] what was found for two commits is not asked again', async () => 
     began: [],
     stopped: [],
   });
+});
+
+test('[PLN6.14] a merge goes by the attributes of the tree it is made into, at every depth, and by those of the repository', async () => {
+  const lines = (first: string, last: string): string => `${first}\n${'x\n'.repeat(9)}${last}\n`;
+  using world = await makeWorld({
+    '.gitattributes': '*.lock -merge\nCHANGELOG merge=union\n*.own merge=own\n',
+    'deep/.gitattributes': '*.txt -merge\n',
+    'p.lock': lines('1', '9'),
+    CHANGELOG: 'begun\n',
+    'deep/a.txt': lines('1', '9'),
+    'by.info': lines('1', '9'),
+    'by.own': lines('1', '9'),
+    'a.txt': lines('1', '9'),
+  });
+  const { home, repository } = world;
+  writeFileSync(join(repository.gitDir, 'info', 'attributes'), '*.info -merge\n');
+  home.git('config', 'merge.own.driver', `touch ${join(world.folder, 'ran')}`);
+  const all = ['p.lock', 'deep/a.txt', 'by.info', 'by.own', 'a.txt'];
+  const files = (text: string): Record<string, string> => Object.fromEntries(all.map((name) => [name, text]));
+  const l = await branchOf(world, 'l', { ...files(lines('L', '9')), CHANGELOG: 'begun\nleft\n' });
+  const r = await branchOf(world, 'r', { ...files(lines('1', 'R')), CHANGELOG: 'begun\nright\n' });
+  const merged = await mergeBranches(repository, { base: l, branches: [r] });
+  expect(merged.conflict?.files.map(({ path }) => path).toSorted()).toEqual(
+    ['by.info', 'by.own', 'deep/a.txt', 'p.lock'].toSorted(),
+  );
+  const live = [l, r].map((name) => ({ name, tip: home.git('rev-parse', name) }));
+  const { began } = await new Forecaster(repository).look(live);
+  expect(began[0]?.files).toEqual(merged.conflict?.files);
+  expect(existsSync(join(world.folder, 'ran'))).toBe(false);
+});
+
+test('[PLN6.15] in a shallow clone a merge has the base it has in git, also for the forecast and at home', async () => {
+  using origin = await makeWorld({ a: 'one\ntwo\n', b: 'b\n' });
+  origin.home.commit({ c: 'c\n' }, 'second');
+  using world = await makeShallow(origin);
+  const { home, repository } = world;
+  const agent = await world.checkout('l');
+  agent.git('rm', '-q', 'b');
+  agent.commit({ a: 'ONE\ntwo\n' });
+  await importBranch(agent.checkout);
+  const r = await branchOf(world, 'r', { r: 'r\n' });
+  home.commit({ own: 'own\n' });
+  const { commit } = await mergeBranches(repository, { base: agent.checkout.branch, branches: [r] });
+  expect(home.git('ls-tree', '-r', '--name-only', commit!)).toBe('a\nc\nr');
+  const live = [agent.checkout.branch, r].map((name) => ({ name, tip: home.git('rev-parse', name) }));
+  expect((await new Forecaster(repository).look(live)).conflicts).toEqual([]);
+  expect(await bringHome(repository, agent.checkout.branch)).toMatchObject({ merged: true });
+  expect(home.git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('a\nc\nown');
+});
+
+test('[PLN6.16] two branches that have nothing in common are not merged, as git refuses to', async () => {
+  using world = await makeWorld({ a: 'a\n' });
+  const agent = await world.checkout('a');
+  agent.git('checkout', '-q', '--orphan', 'alone');
+  agent.commit({ other: 'other\n' });
+  await importBranch(agent.checkout);
+  const { branch } = agent.checkout;
+  const conflict = { branch, files: [{ path: '.', why: 'the two have no commit in common' }] };
+  const merged = await mergeBranches(world.repository, { base: 'main', branches: [branch] });
+  expect(merged).toEqual({ conflict });
+  expect(await bringHome(world.repository, branch)).toEqual({ merged: false, conflicts: conflict.files });
 });
 
 /** Git 2.38 has no `merge-tree --stdin`; this one says so, and tells of every merge it was asked for. */

@@ -98,7 +98,18 @@ export async function makeWorld(files: Record<string, string> = FILES, init: str
   const home = placeAt(root, folder);
   home.git('init', '-q', '-b', 'main', ...init);
   home.commit(files, 'first');
-  const repository = await findRepository(root, { home: null });
+  return await worldIn(folder, home);
+}
+
+/** A clone of another world's repository with nothing but its last commit. */
+export async function makeShallow(origin: World): Promise<World> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'reveille-work-')));
+  placeAt(folder, folder).git('clone', '-q', '--depth', '1', `file://${origin.home.path}`, 'repo');
+  return await worldIn(folder, placeAt(join(folder, 'repo'), folder));
+}
+
+async function worldIn(folder: string, home: Place): Promise<World> {
+  const repository = await findRepository(home.path, { home: null });
   return {
     folder,
     repository,
