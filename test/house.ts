@@ -39,6 +39,8 @@ export class OwnHouse implements AsyncDisposable {
       REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted',
       // However little of the machine is free while tests run.
       REVEILLE_GOVERNOR_ENABLED: 'false',
+      // One that a test kills stays dead until the test says otherwise.
+      REVEILLE_DAEMON_RESTART: 'false',
       NODE_COMPILE_CACHE: COMPILED,
       GIT_CONFIG_NOSYSTEM: '1',
       ...env,

@@ -36,6 +36,8 @@ export interface DaemonOptions {
   readonly home?: string;
   /** Puts something round the usual parts: the demo measures there. */
   readonly around?: (parts: Parts) => Parts;
+  /** Called when a stop begins. */
+  readonly stopping?: () => void;
 }
 
 export interface Daemon {
@@ -53,7 +55,7 @@ type Phase = 'running' | 'draining' | 'stopping';
 
 /** Runs until it is stopped. Whatever an earlier life left is taken up before anybody is answered. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { place, config, log, configIn, home, around = (parts) => parts } = options;
+  const { place, config, log, configIn, home, stopping, around = (parts) => parts } = options;
   const startedAt = Date.now();
   const identity = ownIdentity(place.identity);
   const { credentials, pages } = letIn(place, identity);
@@ -100,6 +102,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       credentials,
       pages,
       lock,
+      ...(stopping ? { stopping } : {}),
     });
     running.serve();
     undo.move();
@@ -154,6 +157,7 @@ interface Running {
   readonly credentials: Credentials;
   readonly pages: Pages;
   readonly lock: OwnLock;
+  readonly stopping?: () => void;
 }
 
 class RunningDaemon implements Daemon {
@@ -206,8 +210,9 @@ class RunningDaemon implements Daemon {
   }
 
   async #stop(why: string): Promise<void> {
-    const { composition, config, log, server, lock } = this.#with;
+    const { composition, config, log, server, lock, stopping } = this.#with;
     log.info('the daemon stops', { why });
+    stopping?.();
     await stopInSteps({
       composition,
       limits: config.daemon,

@@ -1,44 +1,54 @@
+import { closeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import { isReveilleError } from '@reveille/protocol';
 import { loadConfig } from './config/load.ts';
 import { startDaemon, type Daemon } from './daemon.ts';
 import { EXIT } from './exit-codes.ts';
 import { openLog, type LogFile } from './log/log.ts';
 import type { Place } from './place/folder.ts';
+import type { StartArguments } from './start-arguments.ts';
+import type { Supervision } from './supervision/supervision.ts';
+
+export interface RunOptions {
+  /** Whose guard the caller holds. */
+  readonly place: Place;
+  readonly start: StartArguments;
+  readonly supervision: Supervision;
+}
 
 /** Runs the daemon until it is stopped or told to by a signal. Answers with the exit code of the process. */
-export async function run(place: Place, args: readonly string[]): Promise<number> {
+export async function run({ place, start, supervision }: RunOptions): Promise<number> {
   let log: LogFile | undefined;
   try {
-    const sources = { flags: flagsOf(args), env: process.env, userFile: place.userConfig };
-    const { config, in: configIn } = loadConfig(sources);
+    const { config, in: configIn } = loadConfig({
+      flags: start.settings,
+      env: process.env,
+      userFile: place.userConfig,
+    });
     log = openLog({ path: place.log, ...config.logs });
-    watchForDefects(log);
-    const daemon = await startDaemon({ place, config, configIn, log });
-    obeySignals(daemon, log);
+    watchForDefects(log, supervision);
+    if (start.restart) log.warn('the daemon died and was started again', start.restart);
+    supervision.begin(config.daemon.restart, log.warn);
+    const stopping = (): void => supervision.end();
+    const daemon = startDaemon({ place, config, configIn, log, stopping });
+    obeySignals(daemon, { log, stopping });
+    const { done } = await daemon;
+    if (start.failuresTo !== null) closeSync(start.failuresTo);
     // Now, because one that is killed has no later.
     flushCompileCache();
-    await daemon.done;
+    await done;
     return 0;
   } catch (error) {
-    // Whoever started it is shown the end of this.
-    process.stderr.write(`${isReveilleError(error) ? error.message : String(error)}\n`);
     log?.error('the daemon could not start', { error });
-    return EXIT.failed;
+    throw error;
   } finally {
     log?.[Symbol.dispose]();
   }
 }
 
-/** `--set engine.concurrency=4` */
-function flagsOf(args: readonly string[]): Record<string, string> {
-  const settings = args.filter((_, i) => args[i - 1] === '--set');
-  return Object.fromEntries(
-    settings.map((text) => [text.split('=', 1)[0] ?? '', text.slice(text.indexOf('=') + 1)]),
-  );
-}
-
-function obeySignals(daemon: Daemon, log: LogFile): void {
+function obeySignals(
+  starting: Promise<Daemon>,
+  { log, stopping }: { readonly log: LogFile; readonly stopping: () => void },
+): void {
   let asked = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -48,16 +58,19 @@ function obeySignals(daemon: Daemon, log: LogFile): void {
         process.exit(EXIT.failed);
       }
       asked = true;
-      void daemon.stop(signal);
+      stopping();
+      // A start that fails says so itself.
+      starting.then((daemon) => daemon.stop(signal)).catch(() => undefined);
     });
   }
   // The terminal it was started from is closed; that is no reason to end.
   process.on('SIGHUP', () => undefined);
 }
 
-function watchForDefects(log: LogFile): void {
+function watchForDefects(log: LogFile, supervision: Supervision): void {
   process.on('uncaughtException', (error) => {
-    log.error('a defect ended the daemon; the next call starts it again', { error });
+    log.error('a defect ended the daemon', { error });
+    supervision.dying(`a defect of Reveille: ${error.message}`);
     process.exit(EXIT.failed);
   });
   // Nobody waited for it, so nothing depends on it; what it was about is found again by the engine.

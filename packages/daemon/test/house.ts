@@ -38,6 +38,8 @@ export class House implements AsyncDisposable {
       REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted',
       // However little of the machine is free while tests run.
       REVEILLE_GOVERNOR_ENABLED: 'false',
+      // One that a test kills stays dead until the test says otherwise.
+      REVEILLE_DAEMON_RESTART: 'false',
       NODE_COMPILE_CACHE: COMPILED,
       ...env,
     };
@@ -78,9 +80,13 @@ export class House implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const pid of processesOf(this.place.home)) endProcess(pid);
+    await until(() => {
+      // Also a daemon that its supervisor has just started.
+      const left = processesOf(this.place.home);
+      for (const pid of left) endProcess(pid);
+      return left.length === 0;
+    });
     // One that is just ending has lost its environment before it is gone.
-    await until(() => processesOf(this.place.home).length === 0);
     await until(() => findLock(this.place.lockFile).state !== 'live');
     rmSync(this.folder, { recursive: true });
   }

@@ -38,7 +38,11 @@ function clientProcess(house: House): { done: Promise<{ pid: number; token: stri
 describe('one daemon, on demand', () => {
   test('[DMN1.1] the first client starts it, it outlives that client, the next one finds it', async () => {
     await using house = new House();
-    expect(await daemonStatus({ env: house.env })).toEqual({ state: 'none', why: 'there is no lock file' });
+    expect(await daemonStatus({ env: house.env })).toEqual({
+      state: 'none',
+      why: 'there is no lock file',
+      supervision: null,
+    });
     const { pid } = await clientProcess(house).done;
     expect(await (await house.connect()).health()).toMatchObject({
       pid,

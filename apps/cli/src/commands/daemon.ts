@@ -1,4 +1,4 @@
-import type { DaemonStatus } from '@reveille/daemon/connect';
+import type { DaemonStatus, SupervisionStatus } from '@reveille/daemon/connect';
 import { ERRORS } from '@reveille/protocol';
 import { command } from '../command/spec.ts';
 import { print } from '../reach.ts';
@@ -20,13 +20,13 @@ const daemonStart = command({
       means: 'a setting, such as engine.concurrency=4; only for one that is started now',
     },
   },
-  json: '{ state: "running", url, health }',
+  json: '{ state: "running", url, health, supervision }',
   async run(call) {
     const { connect, daemonStatus } = await import('@reveille/daemon/connect');
     const { env } = call.io;
     await connect({ env, flags: settingsOf(call.options.set) });
     const now = await daemonStatus({ env });
-    print(call, now, () => [words(now)]);
+    print(call, now, () => statusLines(now));
   },
 });
 
@@ -43,7 +43,7 @@ function settingsOf(given: readonly string[]): Record<string, string> {
 const daemonStop = command({
   name: 'daemon stop',
   group: GROUP,
-  summary: 'stops the daemon; what ran goes on when it is started again',
+  summary: 'stops the daemon and its supervisor; what ran goes on when it is started again',
   usage: '',
   about:
     'It lets turns come to their end for a while, and waits until it is gone. To end the work itself: reveille stop.',
@@ -63,11 +63,11 @@ const daemonState = command({
   usage: '',
   about: 'Exit code 0 if it runs and answers, 7 if not.',
   options: {},
-  json: '{ state: "running", url, health }, { state: "none", why }, or { state: "silent", pid, version, why }',
+  json: '{ state: "running", url, health }, { state: "none", why }, or { state: "silent", pid, version, why }; each with supervision: { by, pid, restarts: [{ at, why }], gaveUp } or null',
   async run(call) {
     const { daemonStatus } = await import('@reveille/daemon/connect');
     const now = await daemonStatus({ env: call.io.env });
-    print(call, now, () => [words(now)]);
+    print(call, now, () => statusLines(now));
     return now.state === 'running' ? 0 : ERRORS.unreachable.exit;
   },
 });
@@ -78,6 +78,29 @@ export function words(status: DaemonStatus): string {
     return `The daemon (process ${status.pid}, version ${status.version}) does not answer: ${status.why}. End it: reveille daemon stop.`;
   const { pid, version, startedAt } = status.health;
   return `The daemon runs: process ${pid}, version ${version}, ${status.url}, for ${duration(Date.now() - startedAt)}.`;
+}
+
+const statusLines = (now: DaemonStatus): string[] => [
+  words(now),
+  ...(now.supervision ? supervisionLines(now, now.supervision) : []),
+];
+
+/** Who starts the daemon again if it dies, and how often that was needed. */
+export function supervisionWords({ by, pid }: SupervisionStatus): string {
+  if (by === 'reveille') return `Its supervisor (process ${pid}) starts it again if it dies.`;
+  if (by === 'nobody') return 'It has no supervisor: if it dies, the next command starts it again.';
+  return `${by} starts it again if it dies.`;
+}
+
+function supervisionLines({ state }: DaemonStatus, supervision: SupervisionStatus): string[] {
+  const { restarts, gaveUp, pid } = supervision;
+  const at = (time: number): string => new Date(time).toLocaleString('sv');
+  return [
+    ...(state === 'none' ? [] : [supervisionWords(supervision)]),
+    ...(state === 'none' && pid !== null ? [`Its supervisor (process ${pid}) starts it again soon.`] : []),
+    ...restarts.map(({ at: time, why }) => `Started again ${at(time)}: ${why}.`),
+    ...(gaveUp ? [`The last start failed ${at(gaveUp.at)}: ${gaveUp.why}`] : []),
+  ];
 }
 
 export const daemonCommands = [daemonStart, daemonStop, daemonState];

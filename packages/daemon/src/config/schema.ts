@@ -163,6 +163,7 @@ const Daemon = group(
     stallMs: ms(30_000, 'A reader that takes nothing for so long is cut off; it can go on where it was.', 10),
     drainMs: ms(5_000, 'On a stop, how long turns that are executing may come to their end.'),
     stopMs: ms(10_000, 'On a stop, how long agents have to end; then they are left to the next start.'),
+    restart: switched(true, 'Start the daemon again when it dies, with nobody at the terminal.'),
   },
   'The daemon itself.',
 );

@@ -1,4 +1,4 @@
 export { connect, type ConnectOptions } from './connect.ts';
-export { daemonStatus, stopDaemon, type DaemonStatus } from './control.ts';
+export { daemonStatus, stopDaemon, type DaemonStatus, type SupervisionStatus } from './control.ts';
 export { ownFolders, placeOf, type Place } from '../place/folder.ts';
 export { processIdentity } from '../place/process-identity.ts';

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReveilleError } from '@reveille/protocol';
 import { EXIT } from '../exit-codes.ts';
 import { openPlace, type Place } from '../place/folder.ts';
+import { jsonOf } from '../place/private-file.ts';
 import { PROGRAM } from '../program.ts';
+import { settingArguments } from '../start-arguments.ts';
+import { StartFailure } from '../start-failure.ts';
 import { findDaemon, type Found } from './find.ts';
 
 export interface StartOptions {
@@ -17,7 +20,6 @@ export interface StartOptions {
 
 const LOOK_MS = 20;
 const AGAIN = { firstMs: 100, longestMs: 1_000 } as const;
-const SHOWN_LINES = 15;
 
 /**
  * The daemon that runs, or a new one. Several may do this at once: of the processes they start one gets the guard, the
@@ -26,23 +28,20 @@ const SHOWN_LINES = 15;
  */
 export async function findOrStart(options: StartOptions): Promise<Found> {
   openPlace(options.place);
-  const said = new Said(options.place);
   let pause: number = AGAIN.firstMs;
   for (;;) {
     const found = await findDaemon(options.place, options.deadline);
     if (found) return found;
-    const started = await start(options, said);
+    const started = await start(options);
     if (started) return started;
-    if (performance.now() >= options.deadline) throw said.unreachable(HELD);
+    if (performance.now() >= options.deadline) throw held(options.place);
     await sleep(pause);
     pause = Math.min(AGAIN.longestMs, pause * 2);
   }
 }
 
-const HELD = 'Another daemon holds the place but does not answer.';
-
 /** Starts a process and waits until some daemon answers. Null: it was not needed, or came too early. */
-async function start(options: StartOptions, said: Said): Promise<Found | null> {
+async function start(options: StartOptions): Promise<Found | null> {
   const { place, deadline } = options;
   const child = launch(options);
   try {
@@ -50,9 +49,11 @@ async function start(options: StartOptions, said: Said): Promise<Found | null> {
       const found = await findDaemon(place, deadline);
       if (found) return found;
       const ended = child.ended();
-      if (ended === EXIT.held) return null;
-      if (ended !== null) throw said.unreachable(`The daemon ended at once (${ended}).`);
-      if (performance.now() >= deadline) throw said.unreachable('The daemon did not answer in time.');
+      if (ended?.how === EXIT.held) return null;
+      if (ended)
+        throw unreachable(place, `The daemon cannot start. ${ended.why ?? unsaid(place, ended.how)}`);
+      if (performance.now() >= deadline)
+        throw unreachable(place, `The daemon did not answer in time. ${place.log} says what it does.`);
       await sleep(LOOK_MS);
     }
   } finally {
@@ -60,32 +61,63 @@ async function start(options: StartOptions, said: Said): Promise<Found | null> {
   }
 }
 
+interface Ended {
+  /** The exit code, the signal, or the error of the start. */
+  readonly how: number | string;
+  /** What the process said about it; null: nothing. */
+  readonly why: string | null;
+}
+
 interface Launched {
-  /** The exit code or the signal; null while it lives. */
-  ended(): number | string | null;
+  /** Null while it lives. */
+  ended(): Ended | null;
   /** Whoever waits for it may end before it. */
   letGo(): void;
 }
 
+/** The descriptor on which a start that fails says why. */
+const FAILURES = 3;
+
 /** In a session of its own: it outlives the terminal, and a Ctrl-C there is not meant for it. */
 function launch({ place, env, flags }: StartOptions): Launched {
-  const output = openSync(place.startLog, 'a', 0o600);
+  const output = startLog(place);
   try {
-    const settings = Object.entries(flags).flatMap(([path, value]) => ['--set', `${path}=${value}`]);
-    const child = spawn(process.execPath, [...PROGRAM, ...settings], {
-      cwd: place.home,
-      env: ownEnvironment(env),
-      detached: true,
-      stdio: ['ignore', output, output],
-    });
-    let failure: string | null = null;
-    child.once('error', (error) => (failure = error.message));
+    const failures = ['--failures-to', String(FAILURES)];
+    const child = spawn(
+      process.execPath,
+      [...PROGRAM, ...failures, ...settingArguments({ settings: flags })],
+      {
+        cwd: place.home,
+        env: ownEnvironment(env),
+        detached: true,
+        stdio: ['ignore', output, output, 'pipe'],
+      },
+    );
+    let ended: Ended | null = null;
+    let said = '';
+    child.once('error', ({ message }) => (ended = { how: message, why: null }));
+    child.once('close', (code, signal) => (ended ??= { how: signal ?? code ?? 0, why: wordsOf(said) }));
+    const pipe = child.stdio[FAILURES];
+    pipe?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    pipe?.on('error', () => undefined);
     return {
-      ended: () => failure ?? child.signalCode ?? child.exitCode,
-      letGo: () => child.unref(),
+      ended: () => ended,
+      letGo() {
+        child.unref();
+        pipe?.destroy();
+      },
     };
   } finally {
-    closeSync(output);
+    if (typeof output === 'number') closeSync(output);
+  }
+}
+
+/** A disk without room for it is told by the daemon itself. */
+function startLog({ startLog }: Place): number | 'ignore' {
+  try {
+    return openSync(startLog, 'a', 0o600);
+  } catch {
+    return 'ignore';
   }
 }
 
@@ -95,34 +127,20 @@ function ownEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return rest;
 }
 
-/** What the daemon said since a moment, for whoever waits for it in vain. */
-class Said {
-  readonly #files: readonly { path: string; from: number }[];
-  readonly #log: string;
-
-  constructor({ startLog, log }: Place) {
-    this.#log = log;
-    this.#files = [startLog, log].map((path) => ({ path, from: sizeOf(path) }));
-  }
-
-  unreachable(why: string): ReveilleError {
-    const lines = this.#files.flatMap(({ path, from }) => linesSince(path, from)).slice(-SHOWN_LINES);
-    const shown = lines.length > 0 ? `\nThe last it said (${this.#log}):\n${lines.join('\n')}` : '';
-    return new ReveilleError('unreachable', `${why}${shown}`, {
-      data: { log: this.#log, carriedOut: 'no' },
-    });
-  }
+function wordsOf(said: string): string | null {
+  const parsed = StartFailure.safeParse(jsonOf(said));
+  return parsed.success ? parsed.data.words : null;
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+/** It ended before it could say anything: killed, or because Node itself could not go on. */
+const unsaid = ({ startLog }: Place, how: number | string): string =>
+  `Its process ended at once (${typeof how === 'number' ? `exit code ${how}` : how}); ${startLog} has what it printed. \`reveille doctor\` looks for the cause.`;
 
-function linesSince(path: string, from: number): string[] {
-  try {
-    const bytes = readFileSync(path);
-    // A file that became shorter was begun anew.
-    const text = bytes.subarray(bytes.length < from ? 0 : from).toString();
-    return text.split('\n').filter(Boolean);
-  } catch {
-    return [];
-  }
-}
+const held = (place: Place): ReveilleError =>
+  unreachable(
+    place,
+    `Another daemon holds ${place.home} but does not answer. End it: \`reveille daemon stop\`.`,
+  );
+
+const unreachable = ({ log }: Place, words: string): ReveilleError =>
+  new ReveilleError('unreachable', words, { data: { log, carriedOut: 'no' } });

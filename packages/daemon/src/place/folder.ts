@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { ReveilleError } from '@reveille/protocol';
+import { ReveilleError, isReveilleError } from '@reveille/protocol';
+import { inWords } from './trouble.ts';
 
 /** Where the daemon of one user keeps what is its own. */
 export interface Place {
@@ -22,6 +23,8 @@ export interface Place {
   readonly log: string;
   /** What a daemon says before it has a log. */
   readonly startLog: string;
+  /** Who starts the daemon again when it dies; see supervision/record.ts. */
+  readonly supervision: string;
   /** Compiled code, so that the next start takes half the time. */
   readonly cache: string;
   readonly userConfig: string;
@@ -47,6 +50,7 @@ export function placeOf(env: Environment): Place {
     database: join(home, 'reveille.db'),
     log: join(home, 'logs', 'daemon.log'),
     startLog: join(home, 'logs', 'start.log'),
+    supervision: join(home, 'supervision.json'),
     cache: join(home, 'cache'),
     userConfig: join(config, 'config.yaml'),
   };
@@ -72,6 +76,8 @@ export function openPlace(place: Place): void {
       if (uid !== process.getuid?.()) throw new Error(`it belongs to user ${uid}`);
       if ((mode & 0o077) !== 0) chmodSync(folder, 0o700);
     } catch (cause) {
+      const told = inWords(cause, folder);
+      if (isReveilleError(told, 'store_full')) throw told;
       const detail = cause instanceof Error ? cause.message : String(cause);
       const words = `The folder ${folder} cannot be used (${detail}). Set REVEILLE_HOME to one that is yours.`;
       throw new ReveilleError('store_failed', words, { data: { folder }, cause });

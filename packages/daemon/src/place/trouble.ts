@@ -1,0 +1,74 @@
+import { statfsSync } from 'node:fs';
+import { ReveilleError, isReveilleError, type ErrorCode } from '@reveille/protocol';
+
+/** What kind of trouble the machine has; each has its words, so that it is told alike wherever it is met. */
+type Trouble = 'full' | 'unwritable' | 'failing' | 'exhausted';
+
+const BY_CODE: Readonly<Record<string, Trouble>> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EROFS: 'unwritable',
+  EACCES: 'unwritable',
+  EPERM: 'unwritable',
+  EIO: 'failing',
+  EMFILE: 'exhausted',
+  ENFILE: 'exhausted',
+  EAGAIN: 'exhausted',
+  ENOMEM: 'exhausted',
+};
+/** Result codes of SQLite, whose low byte is the kind. */
+const BY_SQLITE: Readonly<Record<number, Trouble>> = {
+  3: 'unwritable',
+  7: 'exhausted',
+  8: 'unwritable',
+  10: 'failing',
+  13: 'full',
+  14: 'unwritable',
+};
+
+const WORDS: Record<Trouble, (folder: string, detail: string) => string> = {
+  full: (folder) => `The disk that holds ${folder} is full. Free some space and try again.`,
+  unwritable: (folder, detail) =>
+    `${folder} cannot be written (${detail}). Make it writable, or set REVEILLE_HOME to a folder that is.`,
+  failing: (folder, detail) =>
+    `The disk that holds ${folder} fails (${detail}). Look at the log of the system before you try again.`,
+  exhausted: (_folder, detail) =>
+    `The system has no room for another file, process or page of memory (${detail}). End other programs or raise the limit, and try again.`,
+};
+const CODES: Record<Trouble, ErrorCode> = {
+  full: 'store_full',
+  unwritable: 'store_failed',
+  failing: 'store_failed',
+  exhausted: 'store_failed',
+};
+
+/** Below this nothing useful can be written. */
+const LEAST_BYTES = 2 ** 20;
+
+function troubleOf(error: unknown): Trouble | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('errcode' in error) return BY_SQLITE[Number(error.errcode) & 0xff];
+  return 'code' in error ? BY_CODE[String(error.code)] : undefined;
+}
+
+/** The error in words that say what to do, if the machine is the cause; else as it is. */
+export function inWords(error: unknown, folder: string): unknown {
+  const trouble = isReveilleError(error) ? undefined : troubleOf(error);
+  if (trouble === undefined) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new ReveilleError(CODES[trouble], WORDS[trouble](folder, detail), {
+    data: { folder },
+    cause: error,
+  });
+}
+
+/** The machine has run out of something, or its disk fails: no defect of ours. */
+export const isTrouble = (error: unknown): boolean => troubleOf(error) !== undefined;
+
+/** Throws if the disk of a folder is full. What only root may use counts for root. */
+export function checkRoom(folder: string): void {
+  const { bsize, bavail, bfree } = statfsSync(folder);
+  const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize;
+  if (free < LEAST_BYTES)
+    throw new ReveilleError('store_full', WORDS.full(folder, ''), { data: { folder, free } });
+}
