@@ -1,5 +1,6 @@
 import type { ErrorClass, Message, Run, Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
+import { hadArrived, type CallExchange, type HandOver } from './hand-overs.ts';
 import { Vitals, type Alert } from './health.ts';
 import type { Role } from './ports/agents.ts';
 import type { Agent, Executor, ExecutorEvent, Seen, TurnInput } from './ports/executor.ts';
@@ -17,6 +18,11 @@ const STEER_MS = 10_000;
  * calls by what is observed later, and the input of a turn by either.
  */
 type Road = 'turn' | 'call' | 'steering';
+
+interface InHand {
+  readonly road: Road;
+  readonly handOver: HandOver;
+}
 
 /** Mail that was taken for the open turn. */
 export interface Offered {
@@ -43,8 +49,8 @@ export class AgentLine {
   #steerMs = STEER_MS;
   /** The number of the open turn. */
   turn: number | null = null;
-  #hands: Map<string, Road> | null = null;
-  #proven: Set<string> | null = null;
+  #hands: Map<string, InHand> | null = null;
+  #proven: Map<string, HandOver> | null = null;
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
   failure: { readonly class: ErrorClass; readonly message: string; readonly retryAfterMs?: number } | null =
@@ -69,13 +75,13 @@ export class AgentLine {
   }
 
   /** Messages in its hands (and its task, by the id of the run) that no sign of life has followed yet. */
-  get hands(): Map<string, Road> {
+  get hands(): Map<string, InHand> {
     return (this.#hands ??= new Map());
   }
 
-  /** Those that one has followed, until that is recorded. */
-  get proven(): Set<string> {
-    return (this.#proven ??= new Set());
+  /** Those that one has followed, until that is recorded, each with the hand-over that is proven. */
+  get proven(): Map<string, HandOver> {
+    return (this.#proven ??= new Map());
   }
 
   /** Starts the agent, once; that it could not be is a failure of it like any other. */
@@ -145,36 +151,47 @@ export class AgentLine {
     return (this.#proven?.size ?? 0) + this.usage.length + this.alerts.length > 0;
   }
 
-  /** A call arrived from the agent: whatever it had been given before, it has. */
-  sign(): void {
+  /** A call of the agent began at this moment: it has what had arrived before. A call beside it proves nothing (WAK9). */
+  sign(began: number): void {
     this.vitals.lastSign = this.#context.awake.ms;
     this.vitals.alive = true;
     if (!this.#hands || this.#hands.size === 0) return;
-    this.#prove('call');
+    this.#prove('call', began);
     this.#holder.poke();
   }
 
-  #prove(by: Road): void {
-    for (const [id, road] of this.#hands ?? []) {
-      if (road !== 'turn' && road !== by) continue;
-      this.proven.add(id);
+  #prove(by: Road, began = Infinity): void {
+    for (const [id, { road, handOver }] of this.#hands ?? []) {
+      if ((road !== 'turn' && road !== by) || !hadArrived(handOver, began)) continue;
+      this.proven.set(id, handOver);
       this.hands.delete(id);
     }
   }
 
-  /** Whether it was handed the message in its open turn: what was taken for it is not yet in its hands. */
-  holds(id: string): boolean {
-    return this.hands.has(id) || this.proven.has(id);
+  /** Whether the message had arrived in its open turn, before `moment` if one is given. */
+  holds(id: string, moment = Infinity): boolean {
+    const inHand = this.#hands?.get(id);
+    return inHand ? hadArrived(inHand.handOver, moment) : (this.#proven?.has(id) ?? false);
   }
 
-  /** Only what is done after this shows that they arrived. */
-  handedOver(messages: readonly Message[], by: Road): void {
-    for (const { id } of messages) this.hands.set(id, by);
+  /** The answer of a call takes messages to the agent. */
+  handedOver(messages: readonly Message[], call: CallExchange): void {
+    this.#put(messages, { road: 'call', handOver: call });
   }
 
-  /** They did not arrive: nothing that it does later shows that they did. */
-  lost(ids: ReadonlySet<string>): void {
-    for (const id of ids) this.#hands?.delete(id);
+  #put(messages: readonly { readonly id: string }[], inHand: InHand): void {
+    for (const { id } of messages) this.hands.set(id, inHand);
+  }
+
+  /** A hand-over that is complete as of now. */
+  #now(road: Road): InHand {
+    return { road, handOver: { arrivedAt: this.#context.moments.next() } };
+  }
+
+  /** The answer of a call did not arrive, so nothing that the agent did or does shows that its mail did. */
+  lost(call: CallExchange): void {
+    for (const [id, { handOver }] of this.#hands ?? []) if (handOver === call) this.hands.delete(id);
+    for (const [id, handOver] of this.#proven ?? []) if (handOver === call) this.proven.delete(id);
   }
 
   beginTurn(input: TurnInput): void {
@@ -184,7 +201,10 @@ export class AgentLine {
     this.declines = false;
     this.#meter?.turnBegins();
     this.#emptyHands();
-    for (const id of input.given) this.hands.set(id, 'turn');
+    this.#put(
+      input.given.map((id) => ({ id })),
+      this.#now('turn'),
+    );
     this.vitals.turnOpened(this.#context.awake.ms);
     this.#agent?.turn(input);
   }
@@ -236,7 +256,7 @@ export class AgentLine {
   async #offered({ input, messages }: Offered): Promise<readonly Message[]> {
     const answer = await this.#answerTo(input);
     // It has it from now on: what it did before shows nothing.
-    if (answer === 'taken') this.handedOver(messages, 'steering');
+    if (answer === 'taken') this.#put(messages, this.#now('steering'));
     else if (this.#judged === 0) this.declines = true;
     const seen = answer === 'silent' ? 'unknown' : 'no';
     if (answer !== 'taken') this.refused.push(...messages.map((message) => ({ message, seen }) as const));

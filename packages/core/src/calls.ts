@@ -83,7 +83,7 @@ export async function handOver(
 }
 
 /** Again and again while the store fails: nobody else knows that the call did not hand them over. */
-async function putBack(
+export async function putBack(
   context: Context,
   messages: readonly Message[],
   seen: 'no' | 'unknown',

@@ -5,6 +5,7 @@ import type { Clock, Random } from './ports/clock.ts';
 import type { Dispatch } from './ports/dispatch.ts';
 import type { Gate } from './gate.ts';
 import type { Governor } from './governor.ts';
+import type { Moments } from './hand-overs.ts';
 import type { Executors } from './ports/executor.ts';
 import type { HostGauge, HostLimits } from './ports/host-gauge.ts';
 import type { Store } from './ports/store.ts';
@@ -36,6 +37,7 @@ export interface Context extends Ports {
   readonly gate: Gate;
   readonly retries: Retries;
   readonly awake: Awake;
+  readonly moments: Moments;
   /** Absent: nobody looks at this host. */
   readonly governor?: Governor;
   /** Called after a commit, with the sessions that have something to look at. A hint: it may be lost. */

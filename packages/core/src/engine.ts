@@ -1,4 +1,4 @@
-import type { Caller, Message, Orchestrator, Request, ReveilleEvent, SessionId } from '@reveille/protocol';
+import type { Caller, Orchestrator, Request, ReveilleEvent, SessionId } from '@reveille/protocol';
 import { askApproval, type AskedApproval } from './approval.ts';
 import { knownCaller } from './authority.ts';
 import { Retries, type Context, type Ports } from './context.ts';
@@ -6,6 +6,7 @@ import { Gate } from './gate.ts';
 import { Awake } from './awake.ts';
 import { decide } from './decide.ts';
 import { Governor } from './governor.ts';
+import { Moments } from './hand-overs.ts';
 import { Host } from './host.ts';
 import { deliveredMessages, giveBack } from './mailbox.ts';
 import { visibleEvents } from './operations/mail.ts';
@@ -21,6 +22,8 @@ const SWEEP_LIMIT = 1_000;
 
 export interface Exchange {
   readonly orchestrator: Orchestrator;
+  /** The answer got out. A call that begins after this shows that whoever called has it (WAK9). */
+  readonly answered: () => void;
   /** The answer did not arrive, as far as anybody knows: the mail in it, and no other, is queued again (MBX3). */
   readonly lost: () => Promise<void>;
 }
@@ -57,6 +60,7 @@ export class Engine {
       gate: new Gate(),
       retries: new Retries(clock),
       awake: new Awake(clock),
+      moments: new Moments(),
       ...(machine ? { governor: new Governor({ clock, executors, ...machine }) } : {}),
       wake,
     };
@@ -71,9 +75,12 @@ export class Engine {
 
   /** As `as`, for one exchange over a connection that may break before its answer has arrived. */
   exchange(caller: Caller): Exchange {
-    const given: Message[] = [];
-    const orchestrator = orchestratorFor(this.host, caller, (messages) => void given.push(...messages));
-    return { orchestrator, lost: () => this.host.lost(caller, given.splice(0)) };
+    const call = this.host.begin();
+    return {
+      orchestrator: orchestratorFor(this.host, caller, call),
+      answered: () => call.answered(),
+      lost: () => this.host.lost(caller, call),
+    };
   }
 
   /**
@@ -86,7 +93,7 @@ export class Engine {
     signal: AbortSignal,
   ): Promise<string> {
     const { context, mailroom } = this.host;
-    await this.host.alive(caller);
+    await this.host.alive(caller, this.host.begin());
     const blocked = (who: Caller): (() => void) => this.#blocked(who);
     return askApproval({ context, mailroom, blocked }, caller, asked, signal);
   }

@@ -1,14 +1,13 @@
 import type { Caller, Message, SessionId } from '@reveille/protocol';
 import { storedRows, type Records } from './authority.ts';
+import { putBack } from './calls.ts';
 import type { Context } from './context.ts';
 import { decide } from './decide.ts';
-import { giveBack, giveBackTaken, markRead } from './mailbox.ts';
+import { CallExchange, hadArrived } from './hand-overs.ts';
+import { markReadTaken } from './mailbox.ts';
 import type { Mailroom } from './mailroom.ts';
 import { Scheduler } from './scheduler.ts';
 import { WorkerRun } from './worker-run.ts';
-
-/** Is told of the mail that a call is about to answer with. */
-export type Given = (messages: readonly Message[]) => void;
 
 /** What one host has in memory: who is at which mailbox, which runs it holds, and which of its callers live. */
 export class Host {
@@ -17,8 +16,8 @@ export class Host {
   readonly scheduler: Scheduler;
   /** Rows and definitions, for authorising a call before it is served. */
   readonly records: Records;
-  /** What calls of sessions without a run have been answered with and not yet shown to have arrived. */
-  readonly #inHands = new Map<SessionId, Message[]>();
+  /** Calls of sessions without a run that were answered with mail which no later call has proven to have arrived. */
+  readonly #inHands = new Map<SessionId, Set<CallExchange>>();
 
   constructor(context: Context, mailroom: Mailroom) {
     this.context = context;
@@ -33,52 +32,53 @@ export class Host {
     return holder instanceof WorkerRun && holder.run?.id === caller.run ? holder : null;
   }
 
-  /** A call arrived: whatever its session was given before, it has (MBX3). */
-  async alive(caller: Caller): Promise<void> {
-    if (caller.kind === 'worker') return this.workerOf(caller)?.line.sign();
+  begin(): CallExchange {
+    return new CallExchange(this.context.moments);
+  }
+
+  /** A call is a sign of life: its session has whatever had arrived before the call began (MBX3, WAK9). */
+  async alive(caller: Caller, { began }: CallExchange): Promise<void> {
+    if (caller.kind === 'worker') return this.workerOf(caller)?.line.sign(began);
     if (caller.kind === 'person') return;
-    const messages = this.#inHands.get(caller.session);
-    if (!messages) return;
-    this.#inHands.delete(caller.session);
+    const calls = [...(this.#inHands.get(caller.session) ?? [])].filter((call) => hadArrived(call, began));
+    if (calls.length === 0) return;
+    this.#forget(caller.session, calls);
     await decide(this.context, async (tx) => {
-      for (const { id } of messages) markRead(tx, [await tx.need('message', id)]);
+      for (const { carried } of calls) await markReadTaken(tx, carried);
     });
   }
 
-  /** A call is about to answer with messages: `given` is told too. */
-  handing(given: Given) {
+  #forget(session: SessionId, calls: readonly CallExchange[]): void {
+    const inHands = this.#inHands.get(session);
+    for (const call of calls) inHands?.delete(call);
+    if (inHands?.size === 0) this.#inHands.delete(session);
+  }
+
+  /** The answer of a call takes messages to whoever called. */
+  handing(call: CallExchange) {
     return (caller: Caller, messages: readonly Message[]): void => {
       if (messages.length === 0) return;
-      this.#handedOver(caller, messages);
-      given(messages);
+      call.carried.push(...messages);
+      if (caller.kind === 'worker') this.workerOf(caller)?.line.handedOver(messages, call);
+      if (caller.kind === 'session')
+        this.#inHands.set(caller.session, (this.#inHands.get(caller.session) ?? new Set()).add(call));
     };
   }
 
-  #handedOver(caller: Caller, messages: readonly Message[]): void {
-    if (caller.kind === 'worker') this.workerOf(caller)?.line.handedOver(messages, 'call');
-    if (caller.kind === 'session')
-      this.#inHands.set(caller.session, [...(this.#inHands.get(caller.session) ?? []), ...messages]);
-  }
-
-  /** The answer of a call did not get out: what was in it is queued again, unless another has taken it since. */
-  async lost(caller: Caller, messages: readonly Message[]): Promise<void> {
+  /** The answer of a call did not get out: its mail is queued again, read or not, unless another has taken it since. */
+  async lost(caller: Caller, call: CallExchange): Promise<void> {
+    const messages = call.carried.splice(0);
     if (messages.length === 0) return;
-    const gone = new Set(messages.map(({ id }) => id));
-    if (caller.kind === 'session') {
-      const held = this.#inHands.get(caller.session)?.filter(({ id }) => !gone.has(id)) ?? [];
-      if (held.length > 0) this.#inHands.set(caller.session, held);
-      else this.#inHands.delete(caller.session);
-    }
-    this.workerOf(caller)?.line.lost(gone);
-    await decide(this.context, (tx) => giveBackTaken(tx, messages, 'unknown'));
+    if (caller.kind === 'session') this.#forget(caller.session, [call]);
+    this.workerOf(caller)?.line.lost(call);
+    await putBack(this.context, messages, 'unknown');
   }
 
   /** The connection of a session broke: what it was answered with last may not have arrived. */
   async disconnected(session: SessionId): Promise<void> {
-    const messages = this.#inHands.get(session) ?? [];
-    this.#inHands.delete(session);
-    await decide(this.context, async (tx) => {
-      for (const { id } of messages) giveBack(tx, [await tx.need('message', id)], 'unknown');
-    });
+    const calls = [...(this.#inHands.get(session) ?? [])];
+    this.#forget(session, calls);
+    const messages = calls.flatMap(({ carried }) => carried);
+    await putBack(this.context, messages, 'unknown');
   }
 }

@@ -149,16 +149,33 @@ export function giveBack(tx: Tx, messages: readonly Message[], seen: 'no' | 'unk
   }
 }
 
-/** As `giveBack`, of messages as they were when they were taken: what another took since stays with it. */
+/**
+ * As `giveBack`, of messages as they were when they were taken: what another took since stays with it. One that counts
+ * as read is taken back too, because whoever calls this knows better; not from a session that has ended.
+ */
 export async function giveBackTaken(
   tx: Tx,
   messages: readonly Message[],
   seen: 'no' | 'unknown',
 ): Promise<void> {
+  for (const message of await stillTaken(tx, messages)) {
+    if (message.state === 'read' && (await tx.need('session', message.to)).state === 'ended') continue;
+    giveBack(tx, [{ ...message, state: message.state === 'read' ? 'delivered' : message.state }], seen);
+  }
+}
+
+/** As `markRead`, of messages as they were when they were taken. */
+export async function markReadTaken(tx: Tx, messages: readonly Message[]): Promise<void> {
+  markRead(tx, await stillTaken(tx, messages));
+}
+
+async function stillTaken(tx: Tx, messages: readonly Message[]): Promise<Message[]> {
+  const rows: Message[] = [];
   for (const { id, taken } of messages) {
     const message = await tx.need('message', id);
-    if (message.taken?.id === taken?.id) giveBack(tx, [message], seen);
+    if (message.taken !== null && message.taken.id === taken?.id) rows.push(message);
   }
+  return rows;
 }
 
 /** The session has ended: what it did not read stays on record as dead. `read`: its last word was a sign of life. */

@@ -15,7 +15,8 @@ import {
   type Orchestrator,
 } from '@reveille/protocol';
 import { authorize, type Named } from './authority.ts';
-import type { Given, Host } from './host.ts';
+import type { CallExchange } from './hand-overs.ts';
+import type { Host } from './host.ts';
 import { BACKEND_OPERATIONS, backendOperations } from './operations/backends.ts';
 import { CORRESPONDENCE, correspondence } from './operations/correspondence.ts';
 import { DELEGATION, delegation } from './operations/delegation.ts';
@@ -30,7 +31,7 @@ import { WORKER_OPERATIONS, workerOperations } from './operations/workers.ts';
 type Operations = Partial<Orchestrator>;
 type Group = readonly [
   names: readonly (keyof Orchestrator)[],
-  make: (host: Host, caller: Caller, given: Given) => Operations,
+  make: (host: Host, caller: Caller, call: CallExchange) => Operations,
 ];
 
 const GROUPS: readonly Group[] = [
@@ -121,18 +122,35 @@ const NAMED: { readonly [K in keyof Orchestrator]: NameReader } = {
 export const OPERATIONS: ReadonlySet<string> = new Set(GROUPS.flatMap(([names]) => names));
 
 /**
+ * Operations that prove nothing about the mail that was handed over before. Clients look on their own account, also on
+ * the way of an answer to whoever asked for it; a report settles by itself what its worker had.
+ */
+const NO_SIGN: ReadonlySet<keyof Orchestrator> = new Set([
+  ...MAIL,
+  ...SESSION_OPERATIONS,
+  ...REPORTING,
+  ...BACKEND_OPERATIONS,
+  'getPlan',
+  'listPlans',
+  'getTask',
+  'listTasks',
+  'getBudget',
+] as const);
+
+/**
  * The engine's own implementation of the Orchestrator: the caller is authorised, input is parsed, one decision made. Ten
  * thousand workers hold one each, so it is three fields; a group of operations is made when one of it is called.
  */
 class Door {
   readonly host: Host;
   readonly caller: Caller;
-  readonly given: Given;
+  /** The exchange that all calls belong to; null: each is one of its own, whose answer arrives when it returns. */
+  readonly call: CallExchange | null;
 
-  constructor(host: Host, caller: Caller, given: Given) {
+  constructor(host: Host, caller: Caller, call: CallExchange | null) {
     this.host = host;
     this.caller = caller;
-    this.given = given;
+    this.call = call;
   }
 }
 
@@ -141,10 +159,14 @@ for (const [names, make] of GROUPS) {
     Object.defineProperty(Door.prototype, name, {
       // Authority first (ID6): nothing of the operation runs before the table has allowed it.
       async value(this: Door, ...args: unknown[]): Promise<unknown> {
-        const { host, caller, given } = this;
+        const { host, caller } = this;
+        const call = this.call ?? host.begin();
         await authorize(host.records, caller, name, NAMED[name](args[0]));
-        const operation = make(host, caller, given)[name] as (...given: unknown[]) => unknown;
-        return operation(...args);
+        if (!NO_SIGN.has(name)) await host.alive(caller, call);
+        const operation = make(host, caller, call)[name] as (...given: unknown[]) => unknown;
+        const answer = await operation(...args);
+        if (!this.call) call.answered();
+        return answer;
       },
     });
   }
@@ -165,9 +187,7 @@ type Offered = (
 /** No operation is forgotten: this fails to compile if one is. */
 type Complete = Exclude<keyof Orchestrator, Offered> extends never ? Orchestrator : never;
 
-const NOT_NOTED: Given = () => undefined;
-
-export function orchestratorFor(host: Host, caller: Caller, given: Given = NOT_NOTED): Orchestrator {
+export function orchestratorFor(host: Host, caller: Caller, call: CallExchange | null = null): Orchestrator {
   // The loop above gave it every operation; the compiler cannot see that, `Complete` can.
-  return new Door(host, caller, given) as unknown as Complete;
+  return new Door(host, caller, call) as unknown as Complete;
 }

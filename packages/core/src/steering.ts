@@ -38,8 +38,15 @@ export async function takeBack(line: AgentLine, decideHeld: DecideHeld): Promise
 /** What the agent was given it has: it did something since. */
 export async function recordProven(line: AgentLine, decideHeld: DecideHeld): Promise<void> {
   const proven = [...line.proven];
-  await decideHeld((tx, run) => signOfLife(tx, run, proven));
-  for (const id of proven) line.proven.delete(id);
+  // One whose hand-over was lost meanwhile is no longer proven.
+  await decideHeld((tx, run) =>
+    signOfLife(
+      tx,
+      run,
+      proven.filter(([id, handOver]) => line.proven.get(id) === handOver).map(([id]) => id),
+    ),
+  );
+  for (const [id, handOver] of proven) if (line.proven.get(id) === handOver) line.proven.delete(id);
 }
 
 /** What a resumed agent's own history holds of what it was given last. */

@@ -171,6 +171,7 @@ class Player {
     const { signal } = new AbortController();
     const call = { callId: null, signal, progress: () => undefined, patienceMs: null };
     const result = await callTool(name, input, { ...world, ...call });
+    world.delivered?.();
     this.#results += `\n${result.text}`;
     if (result.structured?.['accepted'] === true) await this.#agent.silent();
     // A real agent takes some time over everything.

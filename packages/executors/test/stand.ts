@@ -181,7 +181,7 @@ export class Stand implements AsyncDisposable {
   }
 
   worldOf(caller: Caller): CallerWorld {
-    const { orchestrator, lost } = this.engine.exchange(caller);
+    const { orchestrator, answered, lost } = this.engine.exchange(caller);
     return {
       caller,
       orchestrator,
@@ -191,6 +191,7 @@ export class Stand implements AsyncDisposable {
       outputs: this.#shelf,
       agents: { list: () => [], suggest: () => [], backends: () => [this.#backend.name] },
       skills: { list: () => [], load: (name) => ({ skill: { name, description: '' }, text: '', files: [] }) },
+      delivered: answered,
       undelivered: lost,
     };
   }

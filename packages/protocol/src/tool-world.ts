@@ -201,6 +201,8 @@ export interface CallerWorld {
   readonly outputChars?: number;
   /** The messages that wait for the caller, without taking them; looked up in its mailbox unless told. */
   readonly unread?: () => Promise<readonly Message[]>;
+  /** The answer was handed over. Until then no other call of the caller proves that its mail arrived (WAK9). */
+  readonly delivered?: () => void;
   /** An answer could not be handed over: the mail it held may not have arrived. */
   readonly undelivered?: () => Promise<void>;
   readonly log?: (level: 'warn' | 'error', message: string, data: Record<string, unknown>) => void;

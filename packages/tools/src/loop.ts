@@ -29,7 +29,11 @@ export function asLoopTools(world: CallerWorld): LoopTool[] {
     description: tool.description,
     inputSchema: inputSchema(tool),
     readOnly: tool.annotations.readOnly,
-    execute: (input, { callId, signal, progress = () => undefined }) =>
-      callTool(tool.name, input, { ...world, callId, signal, progress, patienceMs: PATIENCE_MS }),
+    execute: async (input, { callId, signal, progress = () => undefined }) => {
+      const call = { ...world, callId, signal, progress, patienceMs: PATIENCE_MS };
+      const result = await callTool(tool.name, input, call);
+      world.delivered?.();
+      return result;
+    },
   }));
 }

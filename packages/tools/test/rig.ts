@@ -224,7 +224,7 @@ export class Rig implements AsyncDisposable {
   }
 
   worldOf(caller: Caller, options: WorldOptions = {}): CallerWorld {
-    const { orchestrator, lost } = this.engine.exchange(caller);
+    const { orchestrator, answered, lost } = this.engine.exchange(caller);
     return {
       caller,
       orchestrator,
@@ -246,6 +246,7 @@ export class Rig implements AsyncDisposable {
           files: ['notes.md'],
         }),
       },
+      delivered: answered,
       undelivered: lost,
       ...(caller.kind === 'worker'
         ? { tally: { add: (kind, times) => this.tally.add(caller.run, kind, times) } }
@@ -258,9 +259,12 @@ export class Rig implements AsyncDisposable {
     const world = this.worldOf(caller, options);
     const call: Hands['call'] = async (name, input, how = {}) => {
       const { callId = randomUUID(), signal = new AbortController().signal, patienceMs = 10_000 } = how;
-      const during = { ...world, callId, signal, patienceMs, progress: () => undefined };
+      const { orchestrator, answered, lost } = this.engine.exchange(caller);
+      const exchange = { ...world, orchestrator, undelivered: lost };
+      const during = { ...exchange, callId, signal, patienceMs, progress: () => undefined };
       const calling = callTool(name, input, during);
       const result = await (how.passing ? this.until(calling) : calling);
+      answered();
       checkShape(world, name, result);
       return result;
     };

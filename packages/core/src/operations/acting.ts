@@ -35,7 +35,6 @@ export function acting(host: Host, caller: Caller): Acting {
   }
 
   const act: Acting['act'] = async (operation, id, change) => {
-    await host.alive(caller);
     await decide(context, async (tx) => {
       const task = await tx.need('task', id);
       await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ task: id }]);

@@ -37,12 +37,10 @@ export function correspondence(
     async notifyParent(input) {
       const note = parseInput(NotifyInput, input);
       if (caller.kind !== 'worker') throw notAWorker();
-      await host.alive(caller);
       return decide(context, (tx) => notify(tx, host, caller, note));
     },
     async sendMessage(input) {
       const { to, message, key } = parseInput(SendInput, input);
-      await host.alive(caller);
       return decide(context, async (tx) => {
         const id = isId('task', to) ? (await tx.need('task', to)).session : to;
         const session = await tx.need('session', id);
@@ -65,7 +63,6 @@ export function correspondence(
     },
     async answer(input) {
       const { request, answer } = parseInput(AnswerInput, input);
-      await host.alive(caller);
       // Only another agent has to be looked for.
       if (/^\s*retry with/i.test(answer)) await knownFor(host, request);
       return decide(context, (tx) => answerAs(tx, host, caller, { request, text: answer }));

@@ -15,7 +15,8 @@ import { authorize, checkCaller, ownSession } from '../authority.ts';
 import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
-import type { Given, Host } from '../host.ts';
+import type { CallExchange } from '../hand-overs.ts';
+import type { Host } from '../host.ts';
 import { checkGuards } from '../plan-approval.ts';
 import { foundAgent, resolveAgent } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
@@ -27,13 +28,13 @@ export const DELEGATION = ['spawnSubtask', 'spawnSubtasks', 'awaitSubtasks', 'ch
 export function delegation(
   host: Host,
   caller: Caller,
-  given: Given,
+  call: CallExchange,
 ): Pick<Orchestrator, (typeof DELEGATION)[number]> {
   const { context } = host;
   const room: Room = {
     context,
     mailroom: host.mailroom,
-    handedOver: host.handing(given),
+    handedOver: host.handing(call),
     blocked: (who) => host.workerOf(who)?.blocked() ?? (() => undefined),
   };
 
@@ -63,7 +64,6 @@ export function delegation(
     async awaitSubtasks(input, options = {}) {
       const { taskIds, mode, timeoutMs } = parseInput(AwaitInput, input);
       const session = ownSession(caller);
-      await host.alive(caller);
       const named = taskIds.map((task) => ({ task }));
       await decide(context, (tx) =>
         authorize({ rows: tx, agents: context.agents }, caller, 'awaitSubtasks', named),
@@ -76,7 +76,6 @@ export function delegation(
       );
     },
     async checkUpdates(filter = {}) {
-      await host.alive(caller);
       return checkUpdates(
         room,
         caller,
@@ -93,7 +92,6 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
   const repository = await knownRepository(host, caller, null);
   const agents = parsed.map((input) => foundAgent(resolveAgent(host.context, input.agentType, repository)));
   const session = ownSession(caller);
-  await host.alive(caller);
   const checkpoint = await checkpointOf(host.context, caller, parsed);
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
     await checkCaller(tx, caller);

@@ -67,7 +67,6 @@ export function planOperations(
     id: PlanId,
     act: (tx: Tx, plan: Plan) => Promise<unknown>,
   ): Promise<Plan> {
-    await host.alive(caller);
     await decide(context, async (tx) => {
       const plan = await tx.need('plan', id);
       await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ plan: id }]);
@@ -84,7 +83,6 @@ export function planOperations(
       const repository = await knownRepository(host, caller, repositoryIn(input));
       const checked = checkPlan(context, input, repository);
       if ('problems' in checked) throw invalidInput(checked.problems);
-      await host.alive(caller);
       const id = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
         await checkDelegation(tx, context, caller, [...checked.agents, ...checked.reviewers.values()]);
@@ -124,7 +122,6 @@ async function addTaskTo(host: Host, caller: Caller, id: PlanId, input: AddTaskI
   const agent = foundAgent(resolveAgent(context, task.agent, repository));
   const by = reviewerOf(context, task.review, repository);
   const reviewer = by && foundAgent(by);
-  await host.alive(caller);
   const added = await decide(context, async (tx) => {
     const plan = await tx.need('plan', id);
     await authorize({ rows: tx, agents: context.agents }, caller, 'addPlanTask', [{ plan: id }]);

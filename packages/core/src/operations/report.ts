@@ -14,7 +14,8 @@ import {
 import { staleness } from '../authority.ts';
 import { handOver, takenBy } from '../calls.ts';
 import { decide, standingOf } from '../decide.ts';
-import type { Given, Host } from '../host.ts';
+import type { CallExchange } from '../hand-overs.ts';
+import type { Host } from '../host.ts';
 import type { Along } from '../mailroom.ts';
 import { deliveredMessages, giveBack, queuedMessages, take } from '../mailbox.ts';
 import { openPlans } from '../orchestrator-session.ts';
@@ -32,7 +33,7 @@ export const REPORTING = ['reportCompletion'] as const;
 export function reporting(
   host: Host,
   caller: Caller,
-  given: Given,
+  call: CallExchange,
 ): Pick<Orchestrator, (typeof REPORTING)[number]> {
   const { context } = host;
   return {
@@ -43,7 +44,7 @@ export function reporting(
       }
       // No sign of life is recorded apart: the change that settles the run reads what the worker was given.
       const judge = (late: readonly Message[]): Promise<Reported> =>
-        handingOver(host, caller, (tx) => conclude(tx, host, caller, { report, late }));
+        handingOver(host, caller, (tx) => conclude(tx, host, caller, { report, late, began: call.began }));
       const outcome = await (host.workerOf(caller)?.line.judge(judge) ?? judge([]));
       if ('stale' in outcome) {
         throw new ReveilleError(
@@ -52,10 +53,18 @@ export function reporting(
         );
       }
       if ('result' in outcome) return outcome.result;
-      const deliveries = await handOver({ context, handedOver: host.handing(given) }, caller, outcome.unread);
+      const deliveries = await handOver({ context, handedOver: host.handing(call) }, caller, outcome.unread);
       return { accepted: false, code: 'unread_ends', deliveries };
     },
   };
+}
+
+interface Conclusion {
+  readonly report: ParsedReport;
+  /** Mail that reached the agent while it was waiting for the answer, and that it cannot have considered. */
+  readonly late: readonly Message[];
+  /** When the call with the report began. */
+  readonly began: number;
 }
 
 const NOTHING: Along = { committed: () => undefined, lost: () => undefined };
@@ -85,12 +94,11 @@ async function handingOver<T>(
   }
 }
 
-/** `late`: mail that reached the agent while it was waiting for the answer, and that it cannot have considered. */
 async function conclude(
   tx: Tx,
   host: Host,
   caller: WorkerCaller,
-  { report, late }: { readonly report: ParsedReport; readonly late: readonly Message[] },
+  { report, late, began }: Conclusion,
 ): Promise<Reported> {
   const { context } = host;
   const { status, output, structured } = report;
@@ -118,14 +126,16 @@ async function conclude(
   if (open.length > 0 && !report.giveUpChildren) {
     return { result: { accepted: false, code: 'open_children', open: open.map((child) => child.id) } };
   }
-  // What was taken for it and is not yet in its hands, as far as anybody here knows, it may not have considered.
+  // What has not arrived, as far as anybody here knows, is given back; what arrived since it began to report is late too.
   const line = host.workerOf(caller)?.line;
+  const unread = [...late];
   for (const message of await deliveredMessages(tx, caller.session)) {
     const refused = line?.refused.find((one) => one.message.id === message.id);
     if (!line?.holds(message.id)) giveBack(tx, [message], refused?.seen ?? 'unknown');
+    else if (!line.holds(message.id, began)) unread.push(message);
   }
   const ends = (await queuedMessages(tx, caller.session)).filter(isEnd);
-  if (ends.length > 0 || late.some(isEnd)) return { unread: take(tx, ends, takenBy(context, caller)) };
+  if (ends.length > 0 || unread.some(isEnd)) return { unread: take(tx, ends, takenBy(context, caller)) };
   const problem = tx.leftBy(task, run.id)?.work?.problem;
   // It lives, and can report again.
   if (problem)

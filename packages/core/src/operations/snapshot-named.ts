@@ -18,7 +18,6 @@ export async function snapshotFor(
   named: string,
 ): Promise<string | null> {
   const { context } = host;
-  await host.alive(caller);
   const task = await decide(context, async (tx) => {
     const row = await tx.need('task', id);
     await authorize({ rows: tx, agents: context.agents }, caller, 'snapshots', [{ task: id }]);

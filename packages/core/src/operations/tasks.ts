@@ -70,12 +70,10 @@ export function taskOperations(
     },
     async raiseBudget(node, limits) {
       const parsed = parseInput(BudgetLimits, limits);
-      await host.alive(caller);
       await decide(context, (tx) => raise(tx, context, { node, limits: parsed }));
     },
     getBudget: (node) => viewBudget(store, node),
     async stop(scope, why) {
-      await host.alive(caller);
       return stopAll(host, scope, { by, why });
     },
   };

@@ -109,7 +109,6 @@ async function mayUse(
 ): Promise<{ task: Task; at: Workspaces }> {
   const { operation, id, ended } = use;
   const { context } = host;
-  await host.alive(caller);
   const task = await decide(context, async (tx) => {
     const row = await tx.need('task', id);
     await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ task: id }]);

@@ -49,7 +49,7 @@ export class CallerWorlds {
     if (repository !== null) await agents.know(repository);
     const catalogue = agents.in(repository);
     const definition = task ? catalogue.get(task.agent.name) : undefined;
-    const { orchestrator, lost } = world.exchange(caller);
+    const { orchestrator, answered, lost } = world.exchange(caller);
     const readOnly = (definition?.readOnly ?? true) || task?.reviews !== undefined;
     const workspace = task?.repository ? this.#workspaceOf(task, readOnly) : null;
     return {
@@ -73,6 +73,7 @@ export class CallerWorlds {
       },
       repository,
       outputs: this.#outputs,
+      delivered: answered,
       undelivered: lost,
       log: (level, message, data) => world.log[level](message, data),
     };

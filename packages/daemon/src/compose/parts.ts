@@ -46,7 +46,8 @@ export interface World {
 /** Something served beside the API, such as MCP. The caller is known, and still counts. */
 export interface Mount {
   readonly path: string;
-  readonly handle: (request: Request, caller: Caller) => Promise<Response>;
+  /** `answered` resolves when the response is out, and never if it does not get out. */
+  readonly handle: (request: Request, caller: Caller, answered: Promise<void>) => Promise<Response>;
   /** Ends what is open. */
   readonly close?: () => Promise<void>;
 }

@@ -63,12 +63,17 @@ export async function standardParts(from: From): Promise<Parts> {
     mounts(world) {
       const worlds = worldsIn(world);
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
-      const server = mcpHttp({ version: VERSION, onError, patience: patienceBy(config) });
+      const answers = new WeakMap<Request, Promise<void>>();
+      const sent = (request: Request): Promise<void> => answers.get(request) ?? Promise.resolve();
+      const server = mcpHttp({ version: VERSION, onError, patience: patienceBy(config), sent });
       agents.onChange(() => server.toolsChanged());
       return [
         {
           path: '/mcp',
-          handle: (request, caller) => server.fetch(request, worlds.of(caller)),
+          handle(request, caller, answered) {
+            answers.set(request, answered);
+            return server.fetch(request, worlds.of(caller));
+          },
           close: () => server.close(),
         },
       ];

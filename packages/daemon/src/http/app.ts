@@ -126,6 +126,7 @@ function mountAt(
     await authorizeRoute(engine, c.var.caller, 'http.mcp', c.env.incoming);
     // A stream that listens lasts as long as its credential. An answer may come after: a report ends its own run.
     if (c.req.method === 'GET') streams.keep(c.env.exchange);
-    return handle(c.req.raw, c.var.caller);
+    const answered = new Promise<void>((resolve) => c.env.outgoing.once('finish', () => resolve()));
+    return handle(c.req.raw, c.var.caller, answered);
   });
 }

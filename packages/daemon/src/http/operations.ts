@@ -33,9 +33,9 @@ export async function serveOperation(exchange: Exchange, call: OperationCall): P
   const body = await readJson(exchange.request, large ? limits.largeBodyBytes : limits.bodyBytes);
   const args = parseArguments(name, body);
   const gone = goneSignal(exchange);
-  const { orchestrator, lost } = engine.exchange(caller);
+  const { orchestrator, answered, lost } = engine.exchange(caller);
   const made = invoke(orchestrator, name, waits ? withSignal(args, gone) : args);
-  const safe = takingBack(exchange, { lost, gone }, made);
+  const safe = takingBack(exchange, { answered, lost, gone }, made);
   await answerLater(exchange, waits ? safe : within(limits.answerMs, safe), limits);
 }
 
@@ -63,20 +63,27 @@ function withSignal([input, options]: readonly unknown[], signal: AbortSignal): 
 }
 
 interface Taking {
+  readonly answered: () => void;
   readonly lost: () => Promise<void>;
   readonly gone: AbortSignal;
 }
 
-/** If the answer does not get out, what it holds was not received, as far as anybody knows, and is queued again (MBX3). */
+/**
+ * If the answer does not get out, what it holds was not received, as far as anybody knows, and is queued again (MBX3).
+ * Until it is out, no other call proves anything about it (WAK9).
+ */
 async function takingBack<T>({ response, log, id }: Exchange, taking: Taking, made: Promise<T>): Promise<T> {
-  const { lost, gone } = taking;
+  const { answered, lost, gone } = taking;
   const value = await made;
   const takeBack = (): Promise<void> =>
     lost().catch((error: unknown) =>
       log.error('mail of a lost answer could not be queued again', { request: id, error }),
     );
   if (gone.aborted) await takeBack();
-  else response.once('close', () => void (response.writableFinished ? undefined : takeBack()));
+  else {
+    response.once('finish', answered);
+    response.once('close', () => void (response.writableFinished ? undefined : takeBack()));
+  }
   return value;
 }
 

@@ -47,14 +47,14 @@ export class McpDoor extends OverHttp {
     const made = mounts?.({ ...world, exchange: (caller) => this.#counting(world.exchange(caller)) }) ?? [];
     return made.map((mount) => ({
       ...mount,
-      handle: (request, caller) => {
+      handle: (request, caller, answered) => {
         if (request.method === 'POST') this.lastPost = request;
-        return mount.handle(request, caller);
+        return mount.handle(request, caller, answered);
       },
     }));
   }
 
-  #counting({ orchestrator, lost }: Exchange): Exchange {
+  #counting({ orchestrator, ...rest }: Exchange): Exchange {
     const counted = new Proxy(orchestrator, {
       get: (target, name: keyof Orchestrator) => {
         const operation = target[name] as (...args: unknown[]) => Promise<unknown>;
@@ -70,7 +70,7 @@ export class McpDoor extends OverHttp {
         };
       },
     });
-    return { orchestrator: counted, lost };
+    return { orchestrator: counted, ...rest };
   }
 
   async #holdUp(name: keyof Orchestrator): Promise<void> {

@@ -101,6 +101,31 @@ describe.each(ERAS)('a connection that breaks, %s', (era) => {
     expect(textOf(await second.call('a2a_check_updates'))).toBe(NOTHING_NEW);
   });
 
+  test('[WAK9.6] a parallel call does not make it read: it comes again all the same, and is read once a later call shows it', async () => {
+    await using door = await McpDoor.make();
+    const { credential, id } = await door.session('ann');
+    const first = await McpClient.connect(door, credential, era);
+    await using beside = await McpClient.connect(door, credential, era);
+    const child = await spawn(first, 'x');
+    await report(door, child, 'taken and lost');
+    const held = door.hold('checkUpdates');
+    const taking = first.call('a2a_check_updates').catch(String);
+    await held.reached;
+    const post = door.lastPost!;
+    const state = async () => (await door.person.mailbox(id)).map((message) => message.state);
+    expect(textOf(await beside.call('a2a_check_updates'))).toBe(NOTHING_NEW);
+    expect(await state()).toEqual(['delivered']);
+    await first.kill();
+    await taking;
+    await until(() => post.signal.aborted);
+    held.release();
+    await until(async () => (await state())[0] === 'queued');
+    expect(textOf(await beside.call('a2a_check_updates'))).toContain('taken and lost');
+    expect(await state()).toEqual(['delivered']);
+    expect(textOf(await beside.call('a2a_check_updates'))).toBe(NOTHING_NEW);
+    expect(await state()).toEqual(['read']);
+  });
+
   test('[MCP34] so it is for a worker’s connection', async () => {
     await using door = await McpDoor.make();
     const { tasks } = await door.person.savePlan(

@@ -24,6 +24,8 @@ export interface McpOptions {
   readonly progressEveryMs?: number;
   /** How long a client waits for an answer, in milliseconds; `progress`: it asked for signs of life. */
   readonly patience?: (client: McpClient | null, progress: boolean) => number;
+  /** Resolves when the answer to an HTTP request is out; absent: it is as soon as it is made. Never, if it is lost. */
+  readonly sent?: (request: Request) => Promise<void>;
   readonly onError?: (error: Error) => void;
 }
 

@@ -176,8 +176,11 @@ async function run(wanted: Call, context: ServerContext): Promise<ToolResult> {
   // Nobody hears this answer, or nobody will: what it holds must come by mail again.
   if (call.signal.aborted) await unheard();
   else {
-    context.http?.req?.signal.addEventListener('abort', () => void unheard(), { once: true });
+    const request = context.http?.req;
+    request?.signal.addEventListener('abort', () => void unheard(), { once: true });
     answered.add(context.mcpReq.id, () => void unheard());
+    if (request && options.sent) void options.sent(request).then(world.delivered);
+    else world.delivered?.();
   }
   return result;
 }
