@@ -59,7 +59,8 @@ function partsOf(command: SimpleCommand, around: Surroundings): readonly [Comman
     opaque: command.opaque || around.compound,
     unread: isUnread(command, name) || inner.some(({ kind }) => kind === 'opaque'),
   });
-  if (inner.length > 0 && around.depth >= DEEPEST) return [{ ...own, unread: true }];
+  const isBounded = around.depth < DEEPEST && inner.length <= MOST_PARTS;
+  if (inner.length > 0 && !isBounded) return [{ ...own, unread: true }];
   const deeper = { ...around, depth: around.depth + 1 };
   let part = own;
   const more: CommandPart[] = [];

@@ -25,15 +25,20 @@ export function isPowerful(assignment: string): boolean {
   const value = assignment.slice(assignment.indexOf('=') + 1);
   if (name === 'NODE_OPTIONS') return /require|import|loader|eval|-r/.test(value);
   return (
-    /^(?:PATH|IFS|ENV|SHELL|SHELLOPTS|BASHOPTS|PS[0-4]|CDPATH|FPATH|MAKEFLAGS|MAKEFILES|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP|PYTHONPATH|LESSOPEN|LESSCLOSE|BROWSER|VISUAL|POSIXLY_CORRECT)$/.test(
-      name,
-    ) ||
-    /^(?:LD_|DYLD_|BASH_|GIT_CONFIG|GIT_EXEC|GIT_EXTERNAL|GIT_TEMPLATE|npm_config_)/.test(name) ||
-    /(?:EDITOR|PAGER|COMMAND|ASKPASS|_SSH|PROXY_COMMAND)$/.test(name)
+    POWERFUL.has(name) ||
+    /^(?:LD_|DYLD_|BASH_|GIT_CONFIG|GIT_EXEC|GIT_EXTERNAL|GIT_TEMPLATE|npm_config_)/i.test(name) ||
+    /(?:EDITOR|PAGER|COMMAND|ASKPASS|_SSH|_RSH|RUSTC|_WRAPPER|_RUNNER|_LINKER)$/.test(name)
   );
 }
 
-const opaqueIf = (isOpaque: boolean): readonly Within[] => (isOpaque ? [OPAQUE] : EMPTY);
+const POWERFUL = new Set(
+  `PATH IFS ENV SHELL SHELLOPTS BASHOPTS PS0 PS1 PS2 PS3 PS4 CDPATH FPATH ZDOTDIR POSIXLY_CORRECT
+   MAKEFLAGS GNUMAKEFLAGS MAKEFILES TAR_OPTIONS GOFLAGS PERL5OPT PERL5DB PERL5LIB RUBYOPT RUBYLIB
+   PYTHONSTARTUP PYTHONPATH PYTHONHOME JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS
+   LESSOPEN LESSCLOSE BROWSER VISUAL`.split(/\s+/),
+);
+
+export const opaqueIf = (isOpaque: boolean): readonly Within[] => (isOpaque ? [OPAQUE] : EMPTY);
 export const anyOf = (args: readonly ShellWord[], pattern: RegExp): boolean =>
   args.some(({ text }) => pattern.test(text));
 
@@ -49,6 +54,11 @@ const joined = (words: readonly ShellWord[]): ShellWord => ({
   filled: words.some(({ filled }) => filled),
 });
 
+function inEval(args: readonly ShellWord[]): readonly Within[] {
+  const words = args[0]?.text === '--' ? args.slice(1) : args;
+  return words.length === 0 ? EMPTY : [{ kind: 'line', text: joined(words) }];
+}
+
 function inTrap(args: readonly ShellWord[]): readonly Within[] {
   const [text, signal] = args.filter((word) => word.text !== '--' && !/^-[lp]$/.test(word.text));
   return text && signal ? [{ kind: 'line', text }] : EMPTY;
@@ -57,25 +67,22 @@ function inTrap(args: readonly ShellWord[]): readonly Within[] {
 /** Everything after `-exec` up to `;` or `+` is a command, with the names of files put in. */
 function inFind(args: readonly ShellWord[]): readonly Within[] {
   const found: Within[] = [];
-  for (let at = 0; at < args.length; at++) {
-    const { text, mask } = args[at] ?? { text: '', mask: '' };
-    if (text === '-delete' || mask.startsWith(HOLE)) found.push(OPAQUE);
-    if (!/^-(?:exec|ok)(?:dir)?$/.test(text)) continue;
-    const rest = args.slice(at + 1);
-    const end = rest.findIndex((word) => word.text === ';' || word.text === '+');
-    const words = end < 0 ? rest : rest.slice(0, end);
-    found.push({
-      kind: 'words',
-      words: words.map((word) => ({ ...word, mask: word.mask.replaceAll('{}', HOLE) })),
-    });
-    at += words.length;
+  // The words of the command that is being read; null: none is.
+  let words: ShellWord[] | null = null;
+  for (const word of args) {
+    const { text, mask } = word;
+    if (words && (text === ';' || text === '+')) words = null;
+    else if (words) words.push({ ...word, mask: mask.replaceAll('{}', HOLE) });
+    else if (text === '-delete' || mask.startsWith(HOLE)) found.push(OPAQUE);
+    else if (/^-(?:exec|ok)(?:dir)?$/.test(text)) found.push({ kind: 'words', words: (words = []) });
   }
   return found;
 }
 
-/** Settings of git that run programs, and its own commands that do. */
-const GIT_RUNS =
-  /^(?:alias|pager|filter|diff|difftool|merge|mergetool|credential|hook)\.|^core\.(?:editor|pager|sshcommand|askpass|fsmonitor|hookspath|gitproxy)|^(?:sequence\.editor|gpg\.|include)/i;
+/** Settings of git that run no program, whatever they are set to. Of all others there are too many that do. */
+const GIT_HARMLESS =
+  /^(?:user|author|committer|color|advice|push|pull|branch|log|status|tag|safe|feature|index|rerere|init\.defaultbranch|core\.(?:autocrlf|eol|filemode|ignorecase|quotepath|abbrev|symlinks|longpaths|whitespace|safecrlf|precomposeunicode)|merge\.(?:ff|conflictstyle|renames)|diff\.(?:renames|algorithm|colormoved)|rebase\.auto(?:stash|squash)|commit\.(?:gpgsign|verbose)|fetch\.(?:prune|parallel)|http\.postbuffer|remote\.[^.]+\.(?:url|fetch|prune))(?:\.|$)/i;
+/** Commands of git that run others. */
 const GIT_RUNNERS = new Set([
   'filter-branch',
   'difftool',
@@ -83,6 +90,12 @@ const GIT_RUNNERS = new Set([
   'instaweb',
   'gui',
   'send-email',
+  'imap-send',
+  'web--browse',
+  'citool',
+  'cvsimport',
+  'archimport',
+  'shell',
   'p4',
   'svn',
 ]);
@@ -115,22 +128,33 @@ function inGit(args: readonly ShellWord[]): readonly Within[] {
   if (!command) return EMPTY;
   const runs =
     GIT_RUNNERS.has(command.text) ||
-    (command.text === 'config' && anyOf(more, GIT_RUNS)) ||
-    anyOf(more, /^--(?:exec|upload-pack|receive-pack|open-files-in-pager|extcmd|config)|^ext::/) ||
-    (command.text === 'rebase' && anyOf(more, /^-x/)) ||
+    (command.text === 'config' && setsProgram(more)) ||
+    anyOf(more, /^--(?:exec|upload-pack|receive-pack|open-files-in-pager|extcmd|config|template)|^ext::/) ||
+    (command.text === 'rebase' && anyOf(more, /^-[a-z]*x/)) ||
     (command.text === 'grep' && anyOf(more, /^-O/)) ||
     (command.text === 'clone' && anyOf(more, /^-[cu]/)) ||
-    (command.text === 'submodule' && anyOf(more, /^foreach$/)) ||
+    (command.text.startsWith('submodule') && anyOf(more, /^foreach$/)) ||
     (command.text === 'bisect' && anyOf(more, /^run$/));
   return opaqueIf(runs);
 }
 
+/** `git config` that may set what runs a program. The first word with a dot is taken for the name. */
+function setsProgram(args: readonly ShellWord[]): boolean {
+  if (anyOf(args, /^(?:-e|--edit|edit)$/)) return true;
+  if (anyOf(args, /^(?:-l|--list|list|--get.*|get)$/)) return false;
+  const named = args.findIndex(({ text }) => /^[^-].*\./.test(text));
+  return named >= 0 && named < args.length - 1 && !GIT_HARMLESS.test(args[named]?.text ?? '');
+}
+
 const LONGEST_SCRIPT = 2_000;
+
+/** A `|` hands text to a command, but for those in a pattern that the program begins with. */
+const AWK_PIPES = /^(?:\s*\/[^/\\"[\n]*\/)?(?:[^|]|\|\|)*$/;
 
 /** Its program is read as far as is needed to see that it runs nothing. */
 function inAwk(args: readonly ShellWord[]): readonly Within[] {
   const isPlain = ({ text, filled }: ShellWord): boolean =>
-    !filled && text.length < LONGEST_SCRIPT && !/system|getline|@|\|&|print[^;}\n]*[^|]\|[^|]/.test(text);
+    !filled && text.length < LONGEST_SCRIPT && !/system|getline|@/.test(text) && AWK_PIPES.test(text);
   return opaqueIf(!args.every(isPlain) || anyOf(args, /^(?:-f|--file|-E|--exec|-l|--load|-i|--include)/));
 }
 
@@ -141,7 +165,8 @@ function inSed(args: readonly ShellWord[]): readonly Within[] {
     const { text } = args[at] ?? { text: '' };
     const attached = /^(?:-[nErszu]*e|--expression=)([\s\S]*)$/.exec(text)?.[1];
     if (/^(?:-[nErszu]*f|--file)/.test(text)) return [OPAQUE];
-    if (attached !== undefined) {
+    if (/^(?:-[nErszu]*l|--line-length)$/.test(text)) at++;
+    else if (attached !== undefined) {
       isGiven = true;
       scripts.push(attached === '' ? (args[++at]?.text ?? '') : attached);
     } else if (!text.startsWith('-') && !isGiven) {
@@ -171,18 +196,43 @@ export function isPlainSed(script: string): boolean {
 }
 
 function inMake(args: readonly ShellWord[]): readonly Within[] {
-  const file = args.findIndex(({ text }) => /^(?:-[a-z]*f|--file|--makefile)$/.test(text));
-  const sent = file >= 0 && /^(?:-$|\/dev\/|\/proc\/)/.test(args[file + 1]?.text ?? '');
+  const isSent = args.some((word, at) => {
+    const attached = /^(?:-[A-Za-z]*f|--(?:make)?file(?:=|$))([\s\S]*)$/.exec(word.text)?.[1];
+    const file = attached === '' ? args[at + 1] : word;
+    const name = attached || (file?.text ?? '');
+    return attached !== undefined && (/^(?:-$|\/dev\/|\/proc\/)/.test(name) || !!file?.mask.includes(HOLE));
+  });
   return opaqueIf(
-    sent || anyOf(args, /^(?:--eval|-E|-f-|--file=-)|^\w+[?:+!]*=[\s\S]*[$`]|^(?:\.?SHELL\w*)=|!=/),
+    isSent || anyOf(args, /^(?:--eval|-E)|^\w+\s*[?:+!]*=[\s\S]*[$`]|^\s*\.?SHELL\w*\s*[?:+!]*=|!=/),
   );
 }
+
+/** Commands of SQLite's shell that only show something. Every other may be cut short, and may run a program. */
+const SQLITE_SHOWS =
+  /^\.(?:schema|tables?|indexes|mode|headers?|databases|width|nullvalue|separator|timer|dump|quit|help)\b/;
+
+/** With no statement it reads commands that it is sent. */
+function inSqlite(args: readonly ShellWord[]): readonly Within[] {
+  const isCommand = ({ text }: ShellWord): boolean =>
+    /^\s*\.[a-z]/.test(text) && !SQLITE_SHOWS.test(text.trim());
+  const operands = args.filter(({ text }) => !text.startsWith('-'));
+  return opaqueIf(
+    operands.length < 2 || args.some(isCommand) || anyOf(args, /^-init|(?:edit|load_extension)\s*\(/),
+  );
+}
+
+/** The first word of `tar` may be options without a dash. */
+const inTar: Look = (args) =>
+  opaqueIf(
+    /^[A-Za-z]*[IF]/.test(args[0]?.text ?? '') ||
+      anyOf(args, /^(?:--(?:check|to-c|use|rmt|rsh|info|new-vol|index)|-[A-Za-z]*[IF])/),
+  );
 
 /** `npm exec` runs what it is given; scripts of the repository are what they are called. */
 function inNpm(args: readonly ShellWord[]): readonly Within[] {
   const at = args.findIndex(({ text }) => /^(?:exec|x|dlx)$/.test(text));
-  if (anyOf(args, /^(?:-c|--call|--script-shell|--shell-mode)/))
-    return opaqueIf(at >= 0 || anyOf(args, /shell/));
+  if (anyOf(args, /^(?:-c|--call|explore$|node$|(?:--)?script-shell|--shell-mode)/))
+    return opaqueIf(at >= 0 || anyOf(args, /shell|^(?:explore|node)$/));
   if (at < 0 || args.slice(0, at).some(({ text }) => !text.startsWith('-'))) return EMPTY;
   const words = args.slice(at + 1);
   const start = words.findIndex(({ text }) => !text.startsWith('-'));
@@ -204,16 +254,16 @@ const inAssignments: Look = (args) =>
 
 /** Each program with a way of its own. */
 export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
-  ['eval', (args) => (args.length === 0 ? EMPTY : [{ kind: 'line', text: joined(args) }])],
+  ['eval', inEval],
   ['trap', inTrap],
   ['find', inFind],
   ['gfind', inFind],
-  ['fd', opaqueWith(/^(?:-[xX]|--exec)/)],
-  ['fdfind', opaqueWith(/^(?:-[xX]|--exec)/)],
+  ['fd', opaqueWith(/^(?:-[A-Za-z]*[xX]|--exec)/)],
+  ['fdfind', opaqueWith(/^(?:-[A-Za-z]*[xX]|--exec)/)],
   ['rg', opaqueWith(/^--(?:pre|hostname-bin)/)],
   ['git', inGit],
-  ['tar', opaqueWith(/^(?:--(?:check|to-c|use|rmt|rsh|info|new-vol|index)|-[A-Za-z]*[IF])/)],
-  ['gtar', opaqueWith(/^(?:--(?:check|to-c|use|rmt|rsh|info|new-vol|index)|-[A-Za-z]*[IF])/)],
+  ['tar', inTar],
+  ['gtar', inTar],
   ['sed', inSed],
   ['gsed', inSed],
   ...['awk', 'gawk', 'mawk', 'nawk', 'original-awk'].map((name): [string, Look] => [name, inAwk]),
@@ -224,7 +274,8 @@ export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ['conda', opaqueWith(/^run$/)],
   ['direnv', opaqueWith(/^exec$/)],
   ['jobs', opaqueWith(/^-x/)],
-  ['sqlite3', opaqueWith(/\.(?:shell|system|read|load)|edit\(/)],
+  ['sqlite3', inSqlite],
+  ...['mysql', 'mariadb'].map((name): [string, Look] => [name, opaqueWith(/\\!|system/i)]),
   ['psql', opaqueWith(/\\[!g]|^-f|program/i)],
   ['split', opaqueWith(/^--filter/)],
   ['sort', opaqueWith(/^--compress-prog/)],
@@ -232,6 +283,20 @@ export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ['scp', opaqueWith(/^-[oSD]/)],
   ['sftp', opaqueWith(/^-[oSD]/)],
   ['zip', opaqueWith(/^(?:-[A-Za-z]*T|--unzip)/)],
+  ...['less', 'more'].map((name): [string, Look] => [name, opaqueWith(/^\+/)]),
+  ...['nc', 'ncat', 'netcat'].map((name): [string, Look] => [
+    name,
+    opaqueWith(/^(?:-[a-z]*[ec]|--(?:sh-|lua-)?exec)/),
+  ]),
+  ...['gcc', 'g++', 'cc', 'c++'].map((name): [string, Look] => [name, opaqueWith(/^-wrapper|^-fplugin/)]),
+  ...['apt', 'apt-get', 'dpkg'].map((name): [string, Look] => [
+    name,
+    opaqueWith(/^(?:-o|--option|--(?:pre|post)-invoke)/),
+  ]),
+  ['rpm', opaqueWith(/^(?:-E|--eval|-D|--define|--pipe)/)],
+  ['cmake', opaqueWith(/^-[EP]/)],
+  ['go', opaqueWith(/^--?(?:exec|toolexec|vettool)/)],
+  ['install', opaqueWith(/^--strip-p/)],
   ['man', opaqueWith(/^-[PH]|^--(?:pager|html)/)],
   ['mapfile', opaqueWith(/^-[A-Za-z]*C/)],
   ['readarray', opaqueWith(/^-[A-Za-z]*C/)],

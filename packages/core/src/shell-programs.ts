@@ -1,4 +1,4 @@
-import { EMPTY, LOOKS, OPAQUE, anyOf, isPowerful, texts, type Within } from './shell-arguments.ts';
+import { EMPTY, LOOKS, OPAQUE, anyOf, isPowerful, opaqueIf, texts, type Within } from './shell-arguments.ts';
 import type { SimpleCommand } from './shell-reader.ts';
 import { HOLE, type ShellWord } from './shell-words.ts';
 
@@ -36,10 +36,26 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   chroot: { skip: 1 },
   taskset: { lines: 'p', skip: 1 },
   npx: { valued: 'p', lines: 'c' },
+  pnpx: { lines: 'c' },
   bunx: {},
   noglob: {},
   nocorrect: {},
   '-': {},
+  chrt: { valued: 'TPD', skip: 1 },
+  choom: { valued: 'np' },
+  prlimit: {},
+  uclampset: { valued: 'mMp' },
+  numactl: { valued: 'CNimpP' },
+  cpulimit: { valued: 'elp' },
+  runcon: { valued: 'lrtu', skip: 1 },
+  sg: { lines: 'c', skip: 1 },
+  'ssh-agent': { valued: 'aEOPt' },
+  'systemd-inhibit': {},
+  'systemd-cat': { valued: 'pt' },
+  run0: { valued: 'uD' },
+  'dbus-launch': {},
+  eatmydata: {},
+  'ld.so': {},
   repeat: { skip: 1 },
   gosu: { skip: 1 },
   'su-exec': { skip: 1 },
@@ -57,6 +73,7 @@ const OPAQUE_PROGRAMS = new Set(
    strace ltrace gdb tmux screen entr enable hash bind complete compgen fc ed ex vi vim nvim emacs m4 ssh
    pwsh powershell osascript tclsh wish rlwrap start-stop-daemon run-parts setarch linux32 linux64 setpriv
    capsh firejail bwrap proot dbus-run-session xvfb-run faketime fakeroot pkexec coproc foreach
+   i386 x86_64 uname26 coresched newgrp systemd-nspawn machinectl socat jshell erl
    dc valgrind hyperfine perf concurrently nodemon watchexec onchange chpst nu elvish xonsh nix-shell`.split(
     /\s+/,
   ),
@@ -84,27 +101,39 @@ const INLINE: Readonly<Record<string, RegExp>> = {
   node: /^(?:-[a-z]*[ep]|--eval|--print|--import=data|-$)/,
   nodejs: /^(?:-[a-z]*[ep]|--eval|--print|--import=data|-$)/,
   deno: /^eval$|^-$/,
-  bun: /^(?:-[a-z]*[ep]|--eval|--print|-$|exec$)/,
-  perl: /^-[A-Za-z]*[eE]/,
+  bun: /^(?:-[a-z]*[ep]|--eval|--print|-$|exec$|x$)/,
+  tsx: /^(?:-[a-z]*[ep]|--eval|--print)/,
+  'ts-node': /^(?:-[a-z]*[ep]|--eval|--print)/,
+  // A module of `-M` may be followed by a program.
+  perl: /^-(?:[A-Za-z0-9.]*[eE]|[mM].*[^\w:=,.+-])/,
   ruby: /^-[A-Za-z]*e/,
   php: /^(?:-[a-z]*[rBRE]|--run)/,
   lua: /^-e/,
   luajit: /^-e/,
+  r: /^-e/,
   rscript: /^-e/,
+  octave: /^--eval/,
+  ghci: /^-e/,
+  racket: /^-[a-z]*e/,
+  sbcl: /^--(?:eval|load)/,
+  swipl: /^-[gt]/,
+  gnuplot: /^-e/,
   groovy: /^-e/,
   scala: /^-e/,
   julia: /^-[eE]/,
   guile: /^-c/,
   elixir: /^-e/,
 };
+/** Options of interpreters that take the next word. */
+const VALUED = /^-(?:[A-Za-z]*[WXQ]|[IrlCd]|-(?:require|import|loader|conditions|env-file|input-type))$/;
+/** Modules of Python that run what they are given or sent. */
+const RUNS_INPUT = /^(?:timeit|code|pdb|asyncio)$/;
 const ASKS_ONLY = /^(?:-[vVh]|--version|--help|--test|--check)$/;
 
 /** What the arguments of a program hold besides; empty: what it is called is all that is to be known. */
-export function within(
-  program: string,
-  args: readonly ShellWord[],
-  command: SimpleCommand,
-): readonly Within[] {
+export function within(name: string, args: readonly ShellWord[], command: SimpleCommand): readonly Within[] {
+  // Not every file system tells capitals from small letters.
+  const program = name.toLowerCase();
   const look = LOOKS.get(program);
   if (look) return look(args, command);
   if (OPAQUE_PROGRAMS.has(program)) return [OPAQUE];
@@ -140,8 +169,10 @@ function inWrapper(program: string, args: readonly ShellWord[]): readonly Within
       at++;
       break;
     }
-    const isAssignment = /^[A-Za-z_]\w*=/.test(text) && /^(?:env|sudo|cross-env)$/.test(program);
-    if (!text.startsWith('-') && !isAssignment) break;
+    const isOption = text.startsWith('-');
+    // These take any name before the `=`, also one that no shell would.
+    const isAssignment = !isOption && text.includes('=') && /^(?:env|sudo|cross-env)$/.test(program);
+    if (!isOption && !isAssignment) break;
     const option = isAssignment ? NO_WORD : optionOf(text, WRAPPERS[program] ?? {});
     opaque ||= mask.includes(HOLE) || (isAssignment ? isPowerful(text) : option.opaque);
     if (option.takesNext) at++;
@@ -179,16 +210,19 @@ function fedWords(options: readonly ShellWord[], words: readonly ShellWord[]): r
 
 /** A script in a file is what the program is called with; one in the arguments, or one that it is sent, is not read. */
 function inInterpreter(inline: RegExp, args: readonly ShellWord[]): readonly Within[] {
-  const options: string[] = [];
-  for (const word of args) {
-    if (word.mask.startsWith(HOLE) || word.text.startsWith('data:')) return [OPAQUE];
-    if (!word.text.startsWith('-') && !inline.test(word.text)) {
-      return word.text.startsWith('/dev/') || word.text.startsWith('/proc/') ? [OPAQUE] : EMPTY;
-    }
-    if (inline.test(word.text) || word.text === '-') return [OPAQUE];
+  if (anyOf(args, /^data:/)) return [OPAQUE];
+  for (let at = 0; at < args.length; at++) {
+    const { text, mask } = args[at] ?? { text: '', mask: '' };
+    if (mask.startsWith(HOLE) || /^(?:-$|\/dev\/|\/proc\/)/.test(text) || inline.test(text)) return [OPAQUE];
     // `python -m name`
-    if (/^-[A-Za-z]*m$/.test(word.text)) return EMPTY;
-    options.push(word.text);
+    const module = /^-[A-Za-z]*?m(.*)$/.exec(text)?.[1];
+    if (module !== undefined) return opaqueIf(RUNS_INPUT.test(module || (args[at + 1]?.text ?? '')));
+    if (VALUED.test(text)) at++;
+    else if (!text.startsWith('-')) {
+      // It may be the value of the option before it, and the program come later.
+      const isValue = at > 0 && /^-[^=]*$/.test(args[at - 1]?.text ?? '');
+      return opaqueIf(isValue && anyOf(args.slice(at + 1), inline));
+    }
   }
-  return options.some((text) => ASKS_ONLY.test(text)) ? EMPTY : [OPAQUE];
+  return opaqueIf(!anyOf(args, ASKS_ONLY));
 }

@@ -202,9 +202,12 @@ class ShellReader extends WordReader {
 
   #timeOption(): void {
     this.skipBlanks();
-    if (/^-p[ \t]/.test(this.line.slice(this.at, this.at + 3))) this.at += 2;
+    if (/^-p[ \t]/.test(this.line.slice(this.at, this.at + 3))) {
+      this.at += 2;
+      this.skipBlanks();
+    }
     // Where `time` is a program, it has more options.
-    else if (this.next === '-') throw new Unreadable();
+    if (this.next === '-') throw new Unreadable();
   }
 
   /** `for name in words`: these are no commands. Substitutions in them are, and are found as the words are read. */

@@ -28,7 +28,10 @@ export abstract class WordReader {
     return this.line.startsWith(text, this.at);
   }
 
-  /** After `((`, to its `))`. What is named there is evaluated, but a substitution in a name is found where it is written. */
+  /**
+   * After `((`, to its `))`. Bash evaluates the value of a name in there. A substitution in that value is found where it
+   * is written, but not if the line decodes it first: then only the sandbox holds it.
+   */
   protected arithmetic(): void {
     for (let depth = 0; ;) {
       const character = this.next;

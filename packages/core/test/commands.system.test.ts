@@ -6,6 +6,7 @@ import { judge } from '@reveille/core';
 import type { PolicyRule, Verdict } from '@reveille/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { commandParts } from '../src/command-parts.ts';
 
 const CODER = { backend: 'builtin', name: 'coder' };
 
@@ -224,6 +225,59 @@ const HIDDEN: readonly (readonly [line: string, shells: readonly string[], needs
   ["make -f - <<'EOF'\nall:\n\ttouch m\nEOF", BOTH, 'make'],
   ["make --eval='all:;touch m' all", BOTH, 'make'],
   ['GIT_SSH_COMMAND="touch m;" git ls-remote ssh://localhost/x', BOTH, 'git'],
+  ['perl -0777ne \'system "touch m"\' s.sh', BOTH, 'perl'],
+  ['perl -I lib -e \'system "touch m"\'', BOTH, 'perl'],
+  ["perl '-Mstrict;system(q(touch m))' -e 1", BOTH, 'perl'],
+  ["perl '-Mstrict;system(q(touch m))' s.sh", NOT_HERE],
+  ['python3 -W ignore -c \'open("m", "w")\'', BOTH, 'python3'],
+  ['python3 -m timeit -n1 \'open("m", "w")\'', BOTH, 'python3'],
+  ['python3 -mtimeit -n1 \'open("m", "w")\'', BOTH, 'python3'],
+  ['echo \'open("m", "w")\' | python3 -W ignore', BOTH, 'python3'],
+  ['node -r fs -e \'require("fs").writeFileSync("m", "")\'', BOTH, 'node'],
+  ['node --title x -e \'require("fs").writeFileSync("m", "")\'', BOTH, 'node'],
+  ['PYTHON3 -c \'open("m", "w")\'', NOT_HERE],
+  ['Rscript -e \'system("touch m")\'', NOT_HERE],
+  ['chrt -o 0 touch m', BOTH, 'chrt'],
+  ['prlimit --nofile=100 touch m', BOTH, 'prlimit'],
+  ['choom -n 0 -- touch m', BOTH, 'choom'],
+  ['ssh-agent touch m', BOTH, 'ssh-agent'],
+  ["sg root -c 'touch m'", NOT_HERE],
+  ['echo touch m | newgrp root', NOT_HERE],
+  ['i386 touch m', NOT_HERE],
+  ['systemd-inhibit touch m', NOT_HERE],
+  ['install -s --strip-program=./s.sh s.sh x', BOTH, 'install'],
+  ["dpkg --pre-invoke='touch m' -i x", NOT_HERE],
+  ['cmake -E env touch m', NOT_HERE],
+  ['gcc -wrapper touch,m -x c s.sh', NOT_HERE],
+  ['go test -exec touch ./...', NOT_HERE],
+  ['npm explore x -- touch m', NOT_HERE],
+  ['npm config set script-shell ./s.sh', NOT_HERE],
+  ["sqlite3 x.db '.sh touch m'", NOT_HERE],
+  ["sqlite3 x.db '.once |touch m' 'select 1'", NOT_HERE],
+  ["echo '.shell touch m' | sqlite3 x.db", NOT_HERE],
+  ["mysql -e '\\! touch m'", NOT_HERE],
+  ["sed -l 5 '1e touch m' s.sh", BOTH],
+  ['awk \'BEGIN { print ";" | "touch m" }\'', BOTH, 'awk'],
+  ['awk \'BEGIN { print 1,\n2 | "touch m" }\'', BOTH, 'awk'],
+  ["awk -v c='touch m' '/x|y/ || 1 { print | c }' s.sh", BOTH, 'awk'],
+  ["tar cIf 'touch m' x.tar s.sh", BOTH, 'tar'],
+  ['TAR_OPTIONS=\'--checkpoint=1 --checkpoint-action=exec="touch m"\' tar cf x.tar s.sh', BOTH, 'tar'],
+  ['make -f/dev/stdin <<E\nall:\n\ttouch m\nE', BOTH, 'make'],
+  ["make -f <(printf 'all:\\n\\ttouch m')", BASH, 'make'],
+  ["GNUMAKEFLAGS='--eval=x:;touch\\ m' make", BOTH, 'make'],
+  ["make 'SHELL = ./s.sh'", NOT_HERE],
+  ["env 'A B=1' touch m", BOTH],
+  ['env a-b=1 touch m', BOTH],
+  ['eval -- touch m', BASH],
+  ['time -p -- touch m', BASH],
+  ['RUSTC_WRAPPER=./s.sh cargo build', NOT_HERE],
+  ['fd -Hx touch', NOT_HERE],
+  ["git config trailer.x.command 'touch m'", NOT_HERE],
+  ["git config --file .git/config core.pager 'touch m'", NOT_HERE],
+  ["git config set uploadpack.packObjectsHook 'touch m'", NOT_HERE],
+  ['git config --edit', NOT_HERE],
+  ["git rebase -ix 'touch m' HEAD", NOT_HERE],
+  ['git clone --template=t . x', NOT_HERE],
 ];
 
 describe('a rule against a command', () => {
@@ -275,6 +329,23 @@ const PLAIN = [
   "git commit -m 'Use `touch` less'",
   'git diff HEAD~1 -- src',
   'git config user.name Ann',
+  'git config --global user.email ann@example.com',
+  'git config core.pager',
+  'git config --get alias.x',
+  'git config --list',
+  'perl -w x.pl a b',
+  'python3 -u x.py',
+  'python3 -W ignore x.py --config c',
+  'python3 -m http.server',
+  'node --require ./hook.js x.js',
+  'node --env-file=.env x.js',
+  "sqlite3 x.db '.schema'",
+  "sqlite3 x.db '.tables'",
+  'make -f rules.mk all',
+  'tar xf a.tar',
+  'cmake -S . -B out',
+  'go test ./... -run TestX',
+  'gcc -c x.c -o x.o',
   'git show HEAD@{1}',
   'grep -rn touch src',
   'grep -rn "touch m; touch" src | head -5',
@@ -432,6 +503,13 @@ describe('whatever is written', () => {
       expect(makesFile('sh', written.replaceAll('\0', '')), JSON.stringify(written)).toBe(false);
     }
   }, 120_000);
+
+  test('[INB2.52] more commands in one than anybody would judge are not read one by one', () => {
+    const [part, ...more] = commandParts(`find . ${'-exec x \\; '.repeat(5_000)}`) ?? [];
+    expect(part).toMatchObject({ unread: true });
+    expect(part?.readings.length).toBeLessThan(10);
+    expect(more).toEqual([]);
+  });
 
   test.each([
     ['`'.repeat(100_000)],
