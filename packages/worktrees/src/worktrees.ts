@@ -128,7 +128,8 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const { start, notices } = await beginningOf(repository, origin, dirty);
     const created = await createCheckout(repository, {
       plan: plan?.name ?? 'tasks',
-      task: task.key ?? task.name,
+      // The key of a task outside a plan may be the id of a tool call, which tells a person nothing.
+      task: plan ? (task.key ?? task.name) : task.name,
       id: task.id,
       start,
       author: authorOf(task),
@@ -159,7 +160,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   }
 
   /** A forecast is advice: one that fails costs nobody their report, and what a run did outside is found all the same. */
-  async #findings(seen: Parameters<Watch['look']>[1]): Promise<Findings> {
+  async #findings(seen: Seen): Promise<Findings> {
     const { task, run } = seen;
     try {
       return await this.#watch.look(await this.#places.repository(task), seen);
@@ -325,6 +326,14 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     await this.#pools.close();
     await Promise.all(this.#removals);
   }
+}
+
+/** The branch of a run, as it was just imported. */
+interface Seen {
+  readonly task: Task;
+  readonly run: RunId;
+  readonly branch: string;
+  readonly tip: string;
 }
 
 const SHARED =

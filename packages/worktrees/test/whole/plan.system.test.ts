@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Step } from '@reveille/executors';
+import { withScript, type Step } from '@reveille/executors';
 import type { Request } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { openShop, write, type Part } from './world.ts';
@@ -268,4 +268,21 @@ test('[PLN7.13] a forecast that cannot be made fails nobody’s report', async (
   const plan = await shop.plan({ b: makes('b.txt', 'b'), c: makes('c.txt', 'c') });
   expect((await shop.until(plan)).plan.state, await shop.story()).toBe('completed');
   expect(shop.warnings.join('\n')).toContain('whether branches conflict could not be forecast');
+});
+
+test('[WKT1.17] the branch and folder of a subtask carry its name, not the key of the call that made it', async () => {
+  await using shop = await openShop();
+  const { id } = await shop.person.openSession('chat', 't', { repository: shop.root });
+  const chat = shop.as({ kind: 'session', session: id });
+  const key = 'call-MFwIC02fJRNdskTzwiTx3DtZ60uTaD-HLkHYavyyeRc-0';
+  const prompt = withScript('look', { steps: [edit('seen.txt', 'x'), { do: 'report' }] });
+  for (const [n, branch] of [
+    [0, /^reveille\/tasks\/cart-tests$/],
+    [1, /^reveille\/tasks\/cart-tests-[0-9a-z]{6}$/],
+  ] as const) {
+    const spawned = await chat.spawnSubtask({ prompt, name: 'cart tests', key: `${key}${n}` });
+    const { end } = await shop.person.getTask(spawned.task);
+    expect(end!.work!.branch).toMatch(branch);
+    expect(end!.work!.worktree).toContain('tasks-cart-tests');
+  }
 });

@@ -62,6 +62,7 @@ export interface Shop extends AsyncDisposable {
   readonly root: string;
   readonly git: (...args: string[]) => string;
   readonly person: Orchestrator;
+  readonly as: Engine['as'];
   readonly worktrees: Boundary['worktrees'];
   readonly warnings: string[];
   /** A plan of scripted tasks, under way. */
@@ -97,6 +98,7 @@ export async function openShop(options: ShopOptions = {}): Promise<Shop> {
     root,
     git,
     person,
+    as: (caller) => run.engine.as(caller),
     worktrees: run.boundary.worktrees,
     warnings: run.warnings,
     plan: (tasks, more) => savePlan(person, root, tasks, more),
