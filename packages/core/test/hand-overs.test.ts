@@ -38,7 +38,7 @@ const cameAgain = ({ turns, steered }: FakeAgent): boolean =>
   [...turns, ...steered].some(({ text }) => /given again[\s\S]*THE RESULT/.test(text));
 
 describe('a worker', () => {
-  test('[WAK9.1] a parallel call proves nothing about an answer that is still on its way: lost, the end comes again', async () => {
+  test('[WAK9][WAK9.1] a parallel call proves nothing about an answer that is still on its way: lost, the end comes again', async () => {
     await using world = await start();
     const { parent, one } = await answered(world);
     await tells(world, parent);
