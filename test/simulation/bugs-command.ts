@@ -160,7 +160,7 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     name: 'nonsense-is-an-answer',
     invariant: 'one answer',
     file: core('choices.ts'),
-    find: `    if (!chosen && ONLY_CHOICES.has(request.kind)) throw notAChoice(request);
+    find: `    checkChoice(request, chosen);
 `,
     replace: ``,
     why: 'what is none of the choices closes a request, and nothing is done',

@@ -1,4 +1,4 @@
-import { ONLY_CHOICES, ReveilleError, type Orchestrator, type Request } from '@reveille/protocol';
+import { ReveilleError, takesFreeText, type Orchestrator, type Request } from '@reveille/protocol';
 import type { Life } from './life.ts';
 import { asCaller } from './seats.ts';
 import type { MoreDeed } from './steering.ts';
@@ -66,11 +66,18 @@ function checkRefusal(error: unknown, expected: ReadonlySet<string>): void {
   if (!(error instanceof ReveilleError) || !expected.has(error.code)) throw error;
 }
 
-/** What is no answer is refused, and changes nothing. */
+/** An answer that is none of the choices is refused, and changes nothing. */
 async function answerNonsense(world: World, person: Orchestrator): Promise<void> {
-  const request = anyOpen(world, ({ kind, action }) => ONLY_CHOICES.has(kind) || action !== undefined);
+  const request = anyOpen(world, (open) => !takesFreeText(open));
   if (!request) return;
-  const answer = world.chance.pick(['banana', 'retry with nobody', 'raise tokens=banana', 'ok, but not now']);
+  const answer = world.chance.pick([
+    'banana',
+    'retry with nobody',
+    'raise tokens=banana',
+    '17',
+    '0',
+    'ok, but not now',
+  ]);
   let taken = true;
   try {
     await person.answer({ request: request.id, answer: answer ?? 'banana' });

@@ -147,10 +147,10 @@ describe('plans', () => {
     await until(async () => (await house.json<{ requests: Request[] }>('inbox')).requests.length > 0);
     const shown = await house.run(['inbox']);
     expect(shown.out).toMatch(
-      /^question +.+ {2}notes\n {2}How long should the notes be\?\n {2}short \| long\n {2}reveille answer req_\w+ <answer>\n$/,
+      /^question +.+ {2}notes\n {2}How long should the notes be\?\n {2}1\. short\n {2}2\. long\n {2}reveille answer req_\w+ 1 \(short\)\n$/,
     );
     expect((await house.run(['status'])).out).toContain('1 request waits for you: reveille inbox');
-    await house.json('answer', 'notes', 'short');
+    await house.json('answer', 'notes', '1');
     expect(await house.run(['answer', 'notes', 'short'])).toMatchObject({ code: 3 });
     expect((await house.run(['attach', plan.id])).code).toBe(0);
   });

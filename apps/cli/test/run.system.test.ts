@@ -111,10 +111,12 @@ test('[CLI1.93] a failure in the inbox has its choices; details is a look, retry
   house.plan('Fails', { it: { steps: [{ do: 'report', status: 'failed', output: 'no such thing' }] } });
   expect((await house.run(['plan', 'run', 'Fails.yaml'])).code).toBe(1);
   const list = (await house.run(['inbox'])).out;
-  expect(list).toMatch(/failure[\s\S]*no such thing[\s\S]*· retry\n[\s\S]*· retry with <[\s\S]*· cancel/);
+  expect(list).toMatch(
+    /failure[\s\S]*no such thing[\s\S]*1\. retry\n[\s\S]*2\. retry with: <[\s\S]*3\. cancel/,
+  );
   const { requests } = await house.json<{ requests: (Request & { choices: { id: string }[] })[] }>('inbox');
   expect(requests[0]?.choices.map(({ id }) => id)).toEqual(['retry', 'retry with', 'cancel', 'details']);
-  expect((await house.run(['answer', 'it', 'details'])).out).toContain('It still waits: retry');
+  expect((await house.run(['answer', 'it', 'details'])).out).toMatch(/It still waits:\n {2}1\. retry\n/);
   expect(await house.json('answer', 'it', 'Retry')).toMatchObject({ request: { state: 'answered' } });
   await until(async () => (await house.json<{ requests: Request[] }>('inbox')).requests.length === 1);
   expect(await house.json('answer', 'it', 'cancel')).toMatchObject({ request: { state: 'answered' } });

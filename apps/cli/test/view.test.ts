@@ -244,3 +244,25 @@ test('[INB3.20] an approval in own words is told from a real action, and all of 
   expect(shown(long, true)).toContain('the end');
   expect(shown(long, true)).not.toContain('\u001B');
 });
+
+test('[INB3.21] the choices of a request have numbers, and the line to paste is one that a shell takes', () => {
+  const request = {
+    id: 'req_1',
+    kind: 'question',
+    task: 'task_1',
+    text: 'Which?',
+    options: ["the team's", 'the "other" one'],
+    name: 'a',
+    at: 0,
+  } as unknown as Parameters<typeof requestLines>[0][number];
+  const shown = (more: object): string =>
+    requestLines([{ ...request, ...more }], { columns: 100, now: 0, paint: plain }).join('\n');
+  expect(shown({})).toContain(`1. the team's`);
+  expect(shown({})).toContain('reveille answer req_1 1 ');
+  expect(shown({ options: ["8080's", '1'] })).toContain(`reveille answer req_1 '8080'\\''s'`);
+  expect(shown({ options: [] })).toContain("reveille answer req_1 'your answer'");
+  expect(shown({ freeText: true })).toContain('or in your own words');
+  const review = shown({ kind: 'review', options: ['approve', 'changes', 'reject'] });
+  expect(review).toContain('2. changes: <what is to be different>');
+  expect(review).toContain("reveille answer req_1 'changes: what is to be different'");
+});

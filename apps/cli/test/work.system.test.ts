@@ -151,15 +151,15 @@ describe('tasks and what waits for a person', () => {
       (await house.json<{ requests: Request[] }>('inbox')).requests.filter(({ kind }) => kind !== 'failure');
     await until(async () => (await waiting()).length === 5);
     expect((await house.run(['inbox', 'yes'])).out).toMatch(
-      /^approval +.+ {2}yes\n {2}It asks in its own words: .+\n {2}May I\?\n {2}reveille approve req_\w+, or reveille deny req_\w+\n$/,
+      /^approval +.+ {2}yes\n {2}It asks in its own words: .+\n {2}May I\?\n {2}1\. approve.*\n {2}2\. deny.*\n {2}reveille answer req_\w+ 1 \(approve\)\n$/,
     );
-    expect(await house.json('approve', 'yes')).toMatchObject({ request: { answer: { text: 'approved' } } });
+    expect(await house.json('approve', 'yes')).toMatchObject({ request: { answer: { text: 'approve' } } });
     expect(await house.json('deny', 'no', 'too', 'risky')).toMatchObject({
-      request: { answer: { text: 'denied: too risky' } },
+      request: { answer: { text: 'deny: too risky' } },
     });
     await house.json('approve', 'good');
     await house.json('deny', 'bad');
-    await house.json('answer', 'poor', 'say more');
+    await house.json('answer', 'poor', 'changes: say more');
     await until(async () => (await state('poor')) === 'review');
     expect((await waiting()).map(({ kind }) => kind)).toEqual(['review']);
     expect(await state('good')).toBe('completed');

@@ -1,9 +1,11 @@
 import {
-  ONLY_CHOICES,
   PASS_ON,
   ReveilleError,
   choiceIn,
+  choiceLines,
   choicesOf,
+  isLook,
+  takesFreeText,
   type Caller,
   type Chosen,
   type ParsedReview,
@@ -23,8 +25,8 @@ import { cancel, complete, retry, review } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 
 /**
- * Answers a request and does what the answer says. The one place that carries out choices, so that they mean the same
- * at every door (INB1); any other answer goes to the asker as it is. Whoever calls has checked that the caller may.
+ * Answers a request and does what the answer says. This is the one place that carries out choices, so that they mean the same
+ * at every door (INB1). The caller of `answerWith` has checked that `given.caller` may answer.
  */
 export async function answerWith(
   tx: Tx,
@@ -35,39 +37,48 @@ export async function answerWith(
   const { caller, text } = given;
   const chosen = choiceIn(request, text);
   if (request.state === 'open') {
-    // A look at it is no answer.
-    if (chosen?.id === 'details') return request;
-    if (
-      text.trim().toLowerCase() === PASS_ON &&
-      request.with !== null &&
-      request.with === sessionOf(caller)
-    ) {
+    if (isLook(request, chosen)) return request;
+    if (!chosen && isPassedOn(request, caller, text)) {
       await passOn(tx, context, request);
       return tx.need('request', request.id);
     }
-    if (!chosen && ONLY_CHOICES.has(request.kind)) throw notAChoice(request);
-    await checkAnswer(tx, context, caller, request, text);
+    checkChoice(request, chosen);
+    await checkAnswer(tx, context, caller, request, chosen);
   }
-  // However it was written, whoever asked gets the word it gave.
-  const plain = chosen?.rest === '' ? chosen.id : text;
-  const words = request.kind === 'plan' ? planAnswer(chosen, text) : plain;
+  const words = request.kind === 'plan' ? planAnswer(chosen) : wordsOf(chosen, text);
   const by = { text: words, by: nameOf(caller), from: senderOf(caller) };
   const answered = await answerRequest(tx, context, request.id, by);
-  await grant(tx, request, text);
-  await carryOut(tx, context, request, { caller, text, chosen });
+  await grant(tx, request, chosen);
+  await carryOut(tx, context, request, { caller, chosen });
   return answered;
 }
 
-function notAChoice(request: Request): ReveilleError {
-  const options = choicesOf(request).map(({ id, takes }) => (takes ? `${id} …` : id));
-  return new ReveilleError('invalid_input', `Answer ${request.id} with one of: ${options.join(', ')}.`, {
+/** The holder of a request may hand it on instead of answering it. */
+const isPassedOn = (request: Request, caller: Caller, text: string): boolean =>
+  text.trim().toLowerCase() === PASS_ON && request.with !== null && request.with === sessionOf(caller);
+
+/** The asker gets the id of the choice, however the answer was written. */
+const wordsOf = (chosen: Chosen | null, text: string): string => {
+  if (!chosen) return text;
+  return chosen.rest === '' ? chosen.id : `${chosen.id}: ${chosen.rest}`;
+};
+
+/** Refuses an answer that is none of the choices, with the list of them (INB3). */
+function checkChoice(request: Request, chosen: Chosen | null): void {
+  if (!chosen && takesFreeText(request)) return;
+  const choice = choicesOf(request).find(({ id }) => id === chosen?.id);
+  if (choice && !(choice.needsWords && chosen?.rest === '')) return;
+  const why = choice
+    ? `"${choice.id}" needs words after it: ${choice.id}: <${choice.takes}>.`
+    : `The answer is none of the choices of ${request.id}.`;
+  const list = choiceLines(request).join(' | ');
+  throw new ReveilleError('invalid_input', `${why} Answer with one of: ${list}`, {
     data: { options: request.options },
   });
 }
 
 interface Choosing {
   readonly caller: Caller;
-  readonly text: string;
   readonly chosen: Chosen | null;
 }
 
@@ -111,18 +122,17 @@ async function aboutFailure(tx: Tx, context: Context, task: Task, about: Choosin
   if (chosen?.id === 'retry with') await retryBy(tx, context, task, { caller, by: retryWords(chosen.rest) });
 }
 
-/** An answer to a review that is no verdict says what is to be changed. */
-function verdictOf(task: Task, { chosen, text }: Choosing): ParsedReview {
+function verdictOf(task: Task, { chosen }: Choosing): ParsedReview {
   if (chosen?.id === 'approve' || chosen?.id === 'reject')
     return { task: task.id, verdict: chosen.id, comment: '' };
-  return { task: task.id, verdict: 'changes', comment: chosen?.rest || text };
+  return { task: task.id, verdict: 'changes', comment: chosen?.rest ?? '' };
 }
 
-/** What the orchestrator is told; what is no choice says what is to be different. */
-function planAnswer(chosen: Chosen | null, text: string): string {
+/** What the orchestrator of the plan is told. */
+function planAnswer(chosen: Chosen | null): string {
   if (chosen?.id === 'approve') return APPROVED;
   if (chosen?.id === 'cancel') return 'Not approved: the goal is dropped.';
-  return `Not approved, and the draft is gone. Save another plan, with these changes: ${chosen?.rest || text}`;
+  return `Not approved, and the draft is gone. Save another plan, with these changes: ${chosen?.rest ?? ''}`;
 }
 
 async function aboutPlan(tx: Tx, context: Context, task: Task, about: About): Promise<void> {

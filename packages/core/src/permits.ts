@@ -2,9 +2,11 @@ import {
   ReveilleError,
   formatAgentType,
   isReveilleError,
+  optionsOf,
   visible,
   type Action,
   type Caller,
+  type Chosen,
   type PolicyLayer,
   type Request,
   type RequestId,
@@ -34,8 +36,6 @@ export interface PermitOptions {
 export type Permit =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly why: string; readonly request?: RequestId };
-
-export const CHOICES = ['approve', 'deny'] as const;
 
 /**
  * The one way by which an agent gets leave for what it wants to do, whatever it runs on: the policy decides, or somebody
@@ -109,7 +109,7 @@ export class Permits {
       kind: 'approval',
       run,
       text: wordsOf(task, action, judged),
-      options: CHOICES,
+      options: optionsOf('approval'),
       key: `permit:${run.id}:${action.digest}`,
       action,
     });
@@ -173,33 +173,15 @@ function use(tx: Tx, run: Run, digest: string): boolean {
   return true;
 }
 
-/**
- * What an answer to a bound request means. Anything but a plain yes or a no is refused: nobody should find out later that
- * "ok, but …" was taken for a yes.
- */
-export function verdictOf(text: string): 'approve' | 'deny' {
-  const words = text.trim();
-  const numbered = CHOICES[Number(words) - 1];
-  if (numbered) return numbered;
-  // After a colon there may be a reason.
-  if (/^(?:approved?|allow(?:ed)?|yes|y|ok)(?:[.!]?$|:\s)/i.test(words)) return 'approve';
-  if (/^(?:den(?:y|ied)|reject(?:ed)?|refused?|no|n)\b/i.test(words)) return 'deny';
-  throw new ReveilleError(
-    'invalid_input',
-    'Answer "approve" (1) or "deny" (2); after "deny" you can say why: "deny: use the staging server".',
-    { data: { choices: CHOICES } },
-  );
-}
-
-/** Before an answer to a bound request counts: it must be one, and of somebody who could do it without asking. */
+/** Before an answer to a bound request counts: whoever approves must be able to do it without asking. */
 export async function checkAnswer(
   tx: Tx,
   context: Context,
   caller: Caller,
   { action }: Request,
-  text: string,
+  chosen: Chosen | null,
 ): Promise<void> {
-  if (!action || verdictOf(text) === 'deny') return;
+  if (!action || chosen?.id !== 'approve') return;
   const session = sessionOf(caller);
   if (session === null || (await mayAllow(tx, context, await tx.need('session', session), action))) return;
   throw new ReveilleError(
@@ -209,8 +191,8 @@ export async function checkAnswer(
 }
 
 /** A yes becomes a leave that can be used once. */
-export async function grant(tx: Tx, { action, run: id }: Request, text: string): Promise<void> {
-  if (!action || id === null || verdictOf(text) === 'deny') return;
+export async function grant(tx: Tx, { action, run: id }: Request, chosen: Chosen | null): Promise<void> {
+  if (!action || id === null || chosen?.id !== 'approve') return;
   const run = await tx.need('run', id);
   if (run.state === 'open') tx.put('run', { ...run, grants: [...(run.grants ?? []), action.digest] });
 }

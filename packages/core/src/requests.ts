@@ -1,6 +1,8 @@
 import {
   ReveilleError,
+  choiceLines,
   formatAgentType,
+  optionsOf,
   type Action,
   type MessageId,
   type MessageKind,
@@ -35,7 +37,11 @@ interface Asked {
   readonly kind: Request['kind'];
   readonly run: Run | null;
   readonly text: string;
+  /** The ids of the choices; for an approval without any, the usual two. */
   readonly options: readonly string[];
+  /** Their labels, if these are other words. */
+  readonly labels?: readonly string[] | undefined;
+  readonly freeText?: boolean | undefined;
   /** Goes to the inbox of the person at once, not up the tree. */
   readonly toPerson?: boolean;
   readonly key?: string | undefined;
@@ -91,7 +97,9 @@ async function sameRequest(tx: Tx, context: Context, task: Task, asked: Asked): 
 }
 
 /** Opens a request and gives it to the first in the tree who can answer: an agent, else the person (INB2). */
-export async function openRequest(tx: Tx, context: Context, task: Task, asked: Asked): Promise<Opened> {
+export async function openRequest(tx: Tx, context: Context, task: Task, wish: Asked): Promise<Opened> {
+  const isBare = wish.kind === 'approval' && wish.options.length === 0;
+  const asked = isBare ? { ...wish, options: optionsOf('approval') } : wish;
   const same = await sameRequest(tx, context, task, asked);
   if (same) return { request: same, message: await messageOf(tx, same) };
   const skipTree = asked.toPerson || (asked.kind === 'review' && task.review === 'person');
@@ -106,6 +114,8 @@ export async function openRequest(tx: Tx, context: Context, task: Task, asked: A
     key: asked.key ?? null,
     text: asked.text,
     options: [...asked.options],
+    ...(asked.labels ? { labels: [...asked.labels] } : {}),
+    ...(asked.freeText ? { freeText: true } : {}),
     ...(asked.action ? { action: asked.action } : {}),
     with: holder,
     movedAt: tx.now,
@@ -166,7 +176,9 @@ async function tellHolder(
     run: request.run,
     request: request.id,
     text:
-      request.options.length > 0 ? `${request.text}\nchoices: ${request.options.join(' | ')}` : request.text,
+      request.options.length > 0
+        ? `${request.text}\nchoices: ${choiceLines(request).join(' | ')}`
+        : request.text,
     urgent: true,
     fresh: true,
   });

@@ -1,5 +1,5 @@
 import {
-  choicesOf,
+  choiceLines,
   formatAgentType,
   isTerminal,
   type Plan,
@@ -69,7 +69,7 @@ async function requestsOf(store: Store, session: Session): Promise<string[]> {
 
 async function requestLine(store: Store, request: Request): Promise<string> {
   const task = (await store.get('task', request.task))?.doc;
-  const choices = choicesOf(request).map(({ id, takes }) => (takes ? `${id} <${takes}>` : id));
+  const choices = choiceLines(request);
   const how = choices.length > 0 ? choices.join(' | ') : 'in your own words';
   return `- ${request.id} ${request.kind} of ${quote(task?.key ?? task?.name ?? '')}: ${flat(request.text)} → ${how}`;
 }

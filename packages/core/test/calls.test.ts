@@ -253,7 +253,7 @@ describe('a blocking spawn', () => {
       const result = await call;
       expect(result).toMatchObject({ state: 'needs_you', deliveries: [{ message: { request } }] });
       await world.worker(name).ends();
-      await parent.orch.answer({ request, answer: 'go ahead' });
+      await parent.orch.answer({ request, answer: type === 'question' ? 'go ahead' : 'approve: go ahead' });
       await quiet();
       expect(world.worker(name).last.text).toContain('go ahead');
       const rest = parent.orch.awaitSubtasks({ taskIds: [world.worker(name).task] });

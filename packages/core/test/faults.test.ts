@@ -209,7 +209,7 @@ describe('messages', () => {
     expect(parent.last.text).toContain('may I push?');
     await parent.orch.answer({ request, answer: 'yes' });
     await quiet();
-    expect(asker.last.text).toContain('yes');
+    expect(asker.last.text).toContain('approve');
     expect(await world.state('asker')).toBe('running');
     await parent.ends();
     expect(parent.turns.map((turn) => turn.text).join('\n')).toContain('not held up');

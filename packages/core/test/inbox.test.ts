@@ -110,7 +110,7 @@ describe('a failure', () => {
     expect(unknown.message).toContain('coder');
     await refused(world.person.answer({ request, answer: 'retry with' }), 'invalid_input');
     const other = await refused(world.person.answer({ request, answer: 'bananas' }), 'invalid_input');
-    expect(other.message).toContain('retry, retry with …, cancel, details');
+    expect(other.message).toContain('1. retry | 2. retry with: <');
     expect(await world.state('a')).toBe('failed');
     await choose(world, 'retry');
     expect(await world.state('a')).toBe('running');
@@ -203,5 +203,59 @@ describe('a question', () => {
     expect(await item(world)).toMatchObject({ id: request, with: null, state: 'open' });
     await world.person.answer({ request, answer: 'pass on' });
     expect(await world.person.inbox()).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  /** A worker that asks the person, with these choices. */
+  async function asked(options: string[], more: { freeText?: boolean } = {}): Promise<World> {
+    const world = await start();
+    await world.plan({ a: [] });
+    await world.worker('a').orch.notifyParent({ type: 'question', message: 'Which?', options, ...more });
+    await world.worker('a').ends();
+    return world;
+  }
+
+  test('[INB3.10] by number, label or id reaches the asker as the id', async () => {
+    for (const answer of ['2', 'Red', 'red.']) {
+      await using world = await asked(['blue', 'red']);
+      expect((await choose(world, answer)).answer?.text).toBe('red');
+      expect(world.worker('a').last.text).toContain('red');
+    }
+  });
+
+  test('[INB3.12] that is none of the choices is refused with the list, and the request waits on', async () => {
+    await using world = await asked(['blue', 'red']);
+    for (const answer of ['3', 'neither', 'have blue', 'constructor']) {
+      const { message } = await refused(
+        world.person.answer({ request: (await item(world)).id, answer }),
+        'invalid_input',
+      );
+      expect(message).toContain('1. blue | 2. red');
+    }
+    expect((await item(world)).state).toBe('open');
+  });
+
+  test('[INB3.12] in other words is taken where the asker wants it', async () => {
+    await using world = await asked(['blue', 'red'], { freeText: true });
+    expect((await choose(world, 'neither: green')).answer?.text).toBe('neither: green');
+  });
+
+  test('[INB3.12] to a review or a plan is a choice as well: a slip of the pen is no wish for changes', async () => {
+    await using world = await start();
+    await world.plan({ a: { review: 'person' } });
+    await world.worker('a').reports();
+    const { id: request } = await item(world);
+    await refused(world.person.answer({ request, answer: 'aprove' }), 'invalid_input');
+    const bare = await refused(world.person.answer({ request, answer: 'changes' }), 'invalid_input');
+    expect(bare.message).toContain('changes: <what is to be different>');
+    expect(await world.state('a')).toBe('review');
+    await choose(world, '2: use tabs');
+    expect(world.worker('a').last.text).toContain('use tabs');
+  });
+
+  test('[INB3.14] an option that has the name of an act of ours is only an option', async () => {
+    await using world = await asked(['details', 'pass on']);
+    expect(await choose(world, 'details')).toMatchObject({ state: 'answered', answer: { text: 'details' } });
   });
 });

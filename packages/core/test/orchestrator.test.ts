@@ -113,7 +113,7 @@ describe('the table of what wakes it', () => {
     );
     expect(boss.last.text).toMatch(/- "b" task_\w+ @scripted:agent: blocked/);
     expect(boss.last.text).toMatch(
-      /failure of "a": [^\n]* → retry \| retry with <[^>]*> \| cancel \| details/,
+      /failure of "a": [^\n]* → 1\. retry \| 2\. retry with: <[^>]*> [^|]*\| 3\. cancel [^|]*\| 4\. details/,
     );
     expect(await inbox(world)).toEqual([]);
     const request = /request (req_\w+)/.exec(boss.last.text)![1] as RequestId;

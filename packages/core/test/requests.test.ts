@@ -49,7 +49,7 @@ describe('up the tree', () => {
     expect((await world.person.inbox()).map((item) => item.id)).toEqual([request]);
     await world.person.answer({ request, answer: 'yes' });
     await quiet();
-    expect(world.worker('child').last.text).toMatch(/a person answers[\s\S]*yes/);
+    expect(world.worker('child').last.text).toMatch(/a person answers[\s\S]*approve/);
   });
 
   test('[INB2] whose five minutes begin when it is on disk', async () => {

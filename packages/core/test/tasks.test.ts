@@ -255,7 +255,7 @@ describe('review', () => {
     const request = (name: string) => inbox.find((item) => item.task === world.worker(name).task)!.id;
     await world.person.answer({ request: request('yes'), answer: 'approve' });
     await world.person.answer({ request: request('no'), answer: 'reject' });
-    await world.person.answer({ request: request('again'), answer: 'rename the function' });
+    await world.person.answer({ request: request('again'), answer: 'changes: rename the function' });
     await quiet();
     expect(await world.states('yes', 'no', 'again')).toEqual(['completed', 'failed', 'running']);
     expect(world.worker('again').last.text).toContain('rename the function');

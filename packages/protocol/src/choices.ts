@@ -1,16 +1,23 @@
 import type { Request } from './request.ts';
 
 /**
- * What may be answered, as data: every door shows the same choices in the same order, and core alone does what they say
- * (INB1). `id` is what is sent; `takes` says what may be written after it.
+ * One answer that a request offers. Every interface shows the same choices in the same order and takes the id, the number or the
+ * label of one (INB3); core alone does what a choice says (INB1).
  */
 export interface Choice {
   readonly id: string;
   readonly label: string;
+  /** Words that may be written after the choice. */
   readonly takes?: string;
+  /** The choice says nothing without words after it. */
+  readonly needsWords?: true;
+  /** Other words for it. */
+  readonly aliases?: readonly string[];
+  /** Words follow it only after a colon: "ok, but not on main" is no yes. */
+  readonly colonOnly?: true;
 }
 
-/** Of any request that an agent holds: it goes one up the tree at once, not after five minutes. */
+/** The agent that holds a request sends it one up the tree at once, not after five minutes. */
 export const PASS_ON = 'pass on';
 
 type Table = { readonly [K in Request['kind']]: readonly Choice[] };
@@ -28,18 +35,19 @@ const CHOICES: Table = {
       id: 'retry with',
       label: 'Retry with another agent or model',
       takes: '[backend:]agent, or model NAME, or both',
+      needsWords: true,
     },
     { id: 'cancel', label: 'Give it up: it stays failed' },
     { id: 'details', label: 'Show details' },
   ],
   plan: [
     { id: 'approve', label: 'Approve: it starts' },
-    { id: 'changes', label: 'Have it changed', takes: 'what is to be different' },
+    { id: 'changes', label: 'Have it changed', takes: 'what is to be different', needsWords: true },
     { id: 'cancel', label: 'Drop it, and the goal with it' },
   ],
   review: [
     { id: 'approve', label: 'Approve' },
-    { id: 'changes', label: 'Have it changed', takes: 'what is to be different' },
+    { id: 'changes', label: 'Have it changed', takes: 'what is to be different', needsWords: true },
     { id: 'reject', label: 'Reject: it has failed' },
   ],
   budget: [
@@ -51,42 +59,91 @@ const CHOICES: Table = {
     { id: 'stop', label: 'Stop here, with what there is' },
   ],
   approval: [
-    { id: 'approve', label: 'Allow it, this once' },
-    { id: 'deny', label: 'Refuse it', takes: 'why' },
+    {
+      id: 'approve',
+      label: 'Allow it, this once',
+      takes: 'what to mind',
+      colonOnly: true,
+      aliases: ['approved', 'allow', 'allowed', 'yes', 'y', 'ok'],
+    },
+    {
+      id: 'deny',
+      label: 'Refuse it',
+      takes: 'why',
+      aliases: ['denied', 'reject', 'rejected', 'refuse', 'refused', 'no', 'n'],
+    },
   ],
   escape: [{ id: 'seen', label: 'I have seen it' }],
   conflict: [],
   question: [],
 };
 
-/** The usual choices of a kind. */
+/** The ids of the usual choices of a kind. */
 export const optionsOf = (kind: Request['kind']): string[] => CHOICES[kind].map(({ id }) => id);
 
-/** The choices of a request: of the options it was asked with, each with its label. */
-export function choicesOf({ kind, options }: Pick<Request, 'kind' | 'options'>): Choice[] {
-  return options.map((id) => CHOICES[kind].find((choice) => choice.id === id) ?? { id, label: id });
+type Choosable = Pick<Request, 'kind' | 'options' | 'labels' | 'freeText'>;
+
+/** The choices of a request, in the order of its options. */
+export function choicesOf({ kind, options, labels }: Choosable): Choice[] {
+  return options.map((id, i) => {
+    const usual = CHOICES[kind].find((choice) => choice.id === id);
+    return usual ?? { id, label: labels?.[i] ?? id };
+  });
 }
+
+/** Choices have numbers, from 1, unless one of them is a number itself: "2" must not mean two things. */
+export const areNumbered = (choices: readonly Choice[]): boolean =>
+  !choices.some(({ id, label }) => /^\d+$/.test(id.trim()) || /^\d+$/.test(label.trim()));
+
+/** A request without choices is answered in words, and one that says so may be. */
+export const takesFreeText = ({ options, freeText }: Choosable): boolean =>
+  options.length === 0 || freeText === true;
 
 export interface Chosen {
   readonly id: string;
-  /** What was written after it. */
+  /** The words that were written after the choice. */
   readonly rest: string;
 }
 
-/** Which choice a text is, however it is written; null: none of them. */
-export function choiceIn(request: Pick<Request, 'kind' | 'options'>, text: string): Chosen | null {
+/** The choice that a text names by id, number, label or alias, with or without words after it; null if it names none. */
+export function choiceIn(request: Choosable, text: string): Chosen | null {
   const said = text.trim();
-  const words = said.toLowerCase();
-  const byLength = choicesOf(request).toSorted((a, b) => b.id.length - a.id.length);
-  for (const { id, takes } of byLength) {
-    const own = id.toLowerCase();
-    if (words === own) return { id, rest: '' };
-    if (takes === undefined || !words.startsWith(own)) continue;
-    const rest = said.slice(id.length);
-    if (/^[\s:,]/.test(rest)) return { id, rest: rest.replace(/^[\s:,]+/, '') };
+  const choices = choicesOf(request);
+  const numbered = areNumbered(choices);
+  const names = choices.flatMap((choice, i) => [
+    { choice, name: choice.id },
+    ...(numbered ? [{ choice, name: String(i + 1) }] : []),
+    ...[choice.label, ...(choice.aliases ?? [])].map((name) => ({ choice, name })),
+  ]);
+  const exact = names.find(({ name }) => isSame(said, name));
+  if (exact) return { id: exact.choice.id, rest: '' };
+  // The longest name first: "retry with coder" is no "retry".
+  for (const { choice, name } of names.toSorted((a, b) => b.name.length - a.name.length)) {
+    if (choice.takes === undefined || !isSame(said.slice(0, name.length), name)) continue;
+    const rest = said.slice(name.length);
+    const separator = choice.colonOnly ? /^\s*:/ : /^[\s:,]/;
+    if (separator.test(rest)) return { id: choice.id, rest: rest.replace(/^[\s:,]+/, '') };
   }
   return null;
 }
 
-/** Kinds that only a choice answers: any other word would do nothing. */
-export const ONLY_CHOICES: ReadonlySet<Request['kind']> = new Set(['idle', 'failure', 'escape', 'budget']);
+const isSame = (said: string, name: string): boolean =>
+  said.toLowerCase().replace(/[.!]$/, '') === name.trim().toLowerCase().replace(/[.!]$/, '');
+
+/** A look at a failure, after which it still waits for an answer. */
+export const isLook = ({ kind }: Choosable, chosen: Chosen | null): boolean =>
+  kind === 'failure' && chosen?.id === 'details';
+
+/** A line for each choice, as a person or an agent may send it: `2. changes: <what is to be different>`. */
+export function choiceLines(request: Choosable): string[] {
+  const choices = choicesOf(request);
+  const numbered = areNumbered(choices);
+  const { labels } = request;
+  return choices.map((choice, i) => {
+    const { id, label, takes, needsWords } = choice;
+    const words = takes === undefined ? '' : needsWords ? `: <${takes}>` : `[: <${takes}>]`;
+    const number = numbered ? `${i + 1}. ` : '';
+    if (labels !== undefined) return `${number}${label}`;
+    return `${number}${id}${words}${label.toLowerCase() === id.toLowerCase() ? '' : ` (${label})`}`;
+  });
+}

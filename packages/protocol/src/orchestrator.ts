@@ -61,10 +61,28 @@ export const ReportInput = z.strictObject({
 export type ReportInput = z.input<typeof ReportInput>;
 export type ParsedReport = z.output<typeof ReportInput>;
 
+const optionText = z.string().trim().min(1).max(LENGTHS.name);
+const optionNames = (option: string | { id: string; label: string }): string[] =>
+  typeof option === 'string' ? [option] : [...new Set([option.id, option.label])];
+
+/** The choices of a question: words that are id and label at once, or both. No name may mean two of them (INB3). */
+const Options = z
+  .array(z.union([optionText, z.strictObject({ id: optionText, label: optionText })]))
+  .max(20)
+  .refine(
+    (options) => {
+      const names = options.flatMap(optionNames).map((name) => name.toLowerCase());
+      return new Set(names).size === names.length;
+    },
+    { message: 'two options have the same name; give each a name of its own' },
+  );
+
 export const NotifyInput = z.strictObject({
   type: z.enum(['progress', 'question', 'approval_request', 'error', 'info']),
   message: text.min(1),
-  options: z.array(z.string().max(LENGTHS.name)).max(20).default([]),
+  options: Options.default([]),
+  /** Any other answer is welcome too; without options it always is. */
+  freeText: z.boolean().optional(),
   key: z.string().min(1).max(LENGTHS.name).optional(),
 });
 export type NotifyInput = z.input<typeof NotifyInput>;

@@ -29,7 +29,12 @@ export const Request = z.object({
   /** The asker's own name for it: the same again, while it is open, is the same request. */
   key: z.string().nullable(),
   text: z.string(),
+  /** The ids of its choices. */
   options: z.array(z.string()),
+  /** The label of each choice, in the same order, where they are not the ids themselves. */
+  labels: z.array(z.string()).optional(),
+  /** An answer in other words than its choices is welcome too. */
+  freeText: z.boolean().optional(),
   /** Of an approval that is bound to something: what exactly. A yes allows this, once. */
   action: Action.optional(),
   /** The session whose turn it is to answer; null: a person, by the inbox. */

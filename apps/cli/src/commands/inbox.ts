@@ -1,8 +1,10 @@
 import {
   ReveilleError,
   choiceIn,
+  choiceLines,
   choicesOf,
   isId,
+  isLook,
   type Choice,
   type Client,
   type Request,
@@ -48,9 +50,10 @@ const withName = async (client: Client, request: Request): Promise<Item> => ({
 const answer = command({
   name: 'answer',
   group: GROUP,
-  summary: 'answers a question, or makes a choice; whoever asked goes on',
+  summary: 'answers a question, or makes a choice; the asker goes on',
   usage: '<request|task> <answer…>',
-  about: 'An answer of - is read from the input. Everything is answered once; a second answer is refused.',
+  about:
+    'A choice is named by its number, its id or its label. An answer of - is read from the input. Everything is answered once; a second answer is refused.',
   options: {},
   json: '{ request }: as it is now.',
   async run(call) {
@@ -61,7 +64,7 @@ const answer = command({
     if (isId('req', name) && !(await client.inbox()).some(({ id }) => id === name))
       return give(call, client, { id: name }, text);
     const request = await findRequest(client, name, await viewpointOf(call));
-    if (choiceIn(request, text)?.id === 'details') return showDetails(call, client, request);
+    if (isLook(request, choiceIn(request, text))) return showDetails(call, client, request);
     return give(call, client, request, text);
   },
 });
@@ -75,9 +78,8 @@ async function showDetails(call: Call, client: Client, request: Request): Promis
     ...(end?.work ? ['', `Worktree ${end.work.worktree}, branch ${end.work.branch}`] : []),
     '',
     `All it did: reveille logs ${task.id}. Its changes: reveille diff ${task.id}.`,
-    `It still waits: ${choicesOf(request)
-      .map(({ id }) => id)
-      .join(', ')}.`,
+    'It still waits:',
+    ...choiceLines(request).map((line) => `  ${line}`),
   ]);
 }
 
@@ -86,13 +88,11 @@ const VERDICTS = {
     does: 'allows what a worker asks for, or approves its work',
     review: 'approve',
     plan: 'approve',
-    approval: 'approved',
   },
   deny: {
     does: 'refuses what a worker asks for, or rejects its work',
     review: 'reject',
     plan: 'cancel',
-    approval: 'denied',
   },
 } as const;
 
@@ -104,7 +104,7 @@ const verdict = (verb: keyof typeof VERDICTS) =>
     usage: '<request|task> [why…]',
     about:
       verb === 'deny'
-        ? 'Work that is rejected has failed; a plan is dropped, or, with a reason, made anew. To have something changed instead: reveille answer <request> <what>.'
+        ? 'Work that is rejected has failed; a plan is dropped, or, with a reason, made anew. To have something changed instead: reveille answer <request> changes: <what>.'
         : '',
     options: {},
     json: '{ request }: as it is now.',
@@ -122,15 +122,15 @@ const verdict = (verb: keyof typeof VERDICTS) =>
     },
   });
 
-function verdictWord({ id, kind, options }: Request, verb: keyof typeof VERDICTS): string {
+function verdictWord(request: Request, verb: keyof typeof VERDICTS): string {
+  const { id, kind } = request;
   if (kind === 'review' || kind === 'plan') return VERDICTS[verb][kind];
   if (kind !== 'approval')
     throw new ReveilleError(
       'wrong_state',
-      `${id} is a ${kind}, not a request for approval: reveille answer ${id} <answer>.`,
+      `${id} is a ${kind}, not a request for approval. Its choices: ${choiceLines(request).join(' | ') || 'none; answer in your own words'}. Answer with: reveille answer ${id} <answer>.`,
     );
-  const own = options.find((option) => option.toLowerCase().startsWith(verb));
-  return own ?? VERDICTS[verb].approval;
+  return choiceIn(request, verb)?.id ?? verb;
 }
 
 async function give(call: Call, client: Client, { id }: Pick<Request, 'id'>, text: string): Promise<void> {

@@ -1,9 +1,11 @@
 import {
-  isOwnWords,
-  visible,
+  areNumbered,
+  choiceLines,
   choicesOf,
   formatAgentType,
-  type Choice,
+  isOwnWords,
+  takesFreeText,
+  visible,
   type Plan,
   type Request,
   type TaskView,
@@ -80,15 +82,15 @@ export function requestLines(
   { columns, now, paint, whole = false }: ListOptions & { readonly whole?: boolean },
 ): string[] {
   return requests.flatMap((request) => {
-    const { id, kind, name, options, at } = request;
+    const { kind, name, at } = request;
     return [
       `${paint('yellow', pad(kind, STATE))} ${paint('dim', padStart(duration(now - at), TIME))}  ${paint('bold', fit(name, columns - 22))}`,
       ...(isOwnWords(request)
         ? [paint('dim', '  It asks in its own words: what it then does is not bound to them.')]
         : []),
       ...(whole ? wholeText(request) : textLines(request, columns)),
-      ...choiceLines({ kind, options }).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
-      paint('dim', `  ${howToAnswer(kind, id)}`),
+      ...choiceLines(request).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
+      paint('dim', `  ${howToAnswer(request)}`),
     ];
   });
 }
@@ -115,21 +117,19 @@ function wholeText({ text, action }: Request): string[] {
 /** Longer parts of an action are cut in the words of its request. */
 const SHOWN_IN_TEXT = 4_000;
 
-/** What needs no more words than itself is on one line. */
-function choiceLines(request: Pick<Request, 'kind' | 'options'>): string[] {
+/** The lines to paste: the first choice by its number, or by its id in quotes where numbers could mean two things. */
+function howToAnswer(request: Request): string {
+  const { id } = request;
   const choices = choicesOf(request);
-  if (choices.length === 0) return [];
-  if (choices.every(({ id, label }) => id === label)) return [choices.map(({ id }) => id).join(' | ')];
-  return choices.map(choiceLine);
+  const [first] = choices;
+  if (!first) return `reveille answer ${id} 'your answer'`;
+  const words = takesFreeText(request) ? ', or in your own words' : '';
+  const needing = choices.find(({ needsWords }) => needsWords);
+  const example = needing ? `, or reveille answer ${id} ${shellWord(`${needing.id}: ${needing.takes}`)}` : '';
+  const name = areNumbered(choices) ? '1' : shellWord(first.id);
+  return `reveille answer ${id} ${name} (${first.id})${example}${words}`;
 }
 
-const choiceLine = ({ id, label, takes }: Choice): string =>
-  `· ${id}${takes ? ` <${takes}>` : ''}${label.toLowerCase() === id ? '' : ` (${label})`}`;
-
-function howToAnswer(kind: Request['kind'], id: string): string {
-  if (kind === 'approval') return `reveille approve ${id}, or reveille deny ${id}`;
-  if (kind === 'plan') return `reveille approve ${id}, or reveille deny ${id} <what to change>`;
-  if (kind === 'review')
-    return `reveille approve ${id}, reveille deny ${id}, or reveille answer ${id} <what to change>`;
-  return `reveille answer ${id} <answer>`;
-}
+/** A word as the shell takes it whole. */
+const shellWord = (text: string): string =>
+  /^[\w.,:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ONLY_CHOICES, choicesOf, isOwnWords, type Choice, type Request } from '@reveille/protocol';
+import { choicesOf, isLook, isOwnWords, takesFreeText, type Choice, type Request } from '@reveille/protocol';
 import { attempt, under } from '../acts/perform.tsx';
 import { api } from '../link/api.ts';
 import { oneLine } from '../parts/clean.ts';
@@ -27,15 +27,9 @@ function kindWords(request: Request): string {
   return request.action.command === null ? `wants to use ${request.action.tool}` : 'wants to run a command';
 }
 
-/** A request for leave without choices of its own has the usual two. */
-const offered = (request: Request): readonly Choice[] =>
-  request.kind === 'approval' && request.options.length === 0
-    ? choicesOf({ ...request, options: ['approved', 'denied'] })
-    : choicesOf(request);
-
-/** Words mean something if they are an answer, or say more about a choice. */
+/** Words in the box belong to a choice that takes them, or are an answer of their own. */
 const takesWords = (request: Request): boolean =>
-  !ONLY_CHOICES.has(request.kind) || offered(request).some(({ takes }) => takes !== undefined);
+  takesFreeText(request) || choicesOf(request).some(({ takes }) => takes !== undefined);
 
 const HARM = /^(deny|denied|reject|cancel|no)\b/i;
 
@@ -46,9 +40,8 @@ export function RequestCard({ request }: { request: Request }) {
   const [words, setWords] = useState('');
   const answer = (text: string): Promise<void> => answerWith(request, text);
   const choose = ({ id, takes }: Choice): void => {
-    // A look is no answer.
-    if (id === 'details') go(`/task/${request.task}`);
-    else void answer(takes !== undefined && words.trim() !== '' ? `${id} ${words.trim()}` : id);
+    if (isLook(request, { id, rest: '' })) go(`/task/${request.task}`);
+    else void answer(takes !== undefined && words.trim() !== '' ? `${id}: ${words.trim()}` : id);
   };
   return (
     <article
@@ -68,7 +61,7 @@ export function RequestCard({ request }: { request: Request }) {
       </header>
       <Prose text={request.text} />
       <div class="request-choices">
-        {offered(request).map((choice, i) => (
+        {choicesOf(request).map((choice, i) => (
           <button
             key={choice.id}
             type="button"
@@ -78,11 +71,11 @@ export function RequestCard({ request }: { request: Request }) {
             data-choice={i + 1}
             onClick={() => choose(choice)}
           >
-            <kbd>{i + 1}</kbd> {oneLine(choice.id, 80)}
+            <kbd>{i + 1}</kbd> {oneLine(request.labels ? choice.label : choice.id, 80)}
           </button>
         ))}
         {takesWords(request) ? (
-          <Words {...{ request, busy, words, setWords }} answer={() => void answer(words)} />
+          <Words {...{ request, busy, words, setWords }} answer={(text) => void answer(text)} />
         ) : null}
       </div>
     </article>
@@ -105,18 +98,20 @@ interface WordsProps {
   readonly busy: boolean;
   readonly words: string;
   readonly setWords: (words: string) => void;
-  readonly answer: () => void;
+  readonly answer: (text: string) => void;
 }
 
 function Words({ request, busy, words, setWords, answer }: WordsProps) {
-  const { kind } = request;
-  const alone = !ONLY_CHOICES.has(kind);
-  const more = offered(request).find(({ takes }) => takes !== undefined);
-  const usual = kind === 'review' ? 'What should be different' : 'Answer in your own words';
-  const label = alone || !more ? usual : `For ${more.id}: ${more.takes}`;
+  const free = takesFreeText(request);
+  const choices = choicesOf(request);
+  const more =
+    choices.find(({ needsWords }) => needsWords) ?? choices.find(({ takes }) => takes !== undefined);
+  const label = free || !more ? 'Answer in your own words' : `For ${more.id}: ${more.takes}`;
+  // Words that only one choice can mean are sent as that choice.
+  const meant = free ? '' : more?.needsWords ? `${more.id}: ` : null;
   const send = (event: Event): void => {
     event.preventDefault();
-    if (alone && words.trim() !== '') answer();
+    if (meant !== null && words.trim() !== '') answer(meant + words.trim());
   };
   return (
     <form class="request-words" onSubmit={send}>
@@ -130,7 +125,7 @@ function Words({ request, busy, words, setWords, answer }: WordsProps) {
           if (event.key === 'Enter' && !event.shiftKey) send(event);
         }}
       />
-      {alone ? (
+      {meant !== null ? (
         <button type="submit" class="button" disabled={busy || words.trim() === ''}>
           Send
         </button>

@@ -89,10 +89,14 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
   if (input.type === 'question' || input.type === 'approval_request') {
     const asks = isIntegrator(task) ? 'conflict' : 'question';
     const kind = input.type === 'question' ? asks : 'approval';
-    const { message: text, options } = input;
+    const { message: text, freeText } = input;
     // A key of the engine's own, such as `plan:…`, would take the place of the request that the engine opens under it.
     const key = input.key === undefined ? undefined : `said:${input.key}`;
-    const { request, message } = await openRequest(tx, context, task, { kind, run, text, options, key });
+    const choices = input.options.map((option) =>
+      typeof option === 'string' ? { id: option, label: option } : option,
+    );
+    const asked = { kind, run, text, key, freeText, ...namesOf(choices) } as const;
+    const { request, message } = await openRequest(tx, context, task, asked);
     return { message, request: request.id };
   }
   const message = await enqueue(tx, context, {
@@ -106,6 +110,12 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
     fresh: input.key === undefined,
   });
   return { message, request: null };
+}
+
+function namesOf(choices: readonly { readonly id: string; readonly label: string }[]) {
+  const options = choices.map(({ id }) => id);
+  const labels = choices.map(({ label }) => label);
+  return { options, labels: labels.some((label, i) => label !== options[i]) ? labels : undefined };
 }
 
 async function answerAs(

@@ -95,20 +95,24 @@ export const notifyParent = defineTool({
       .array(z.string().max(LENGTHS.name))
       .max(20)
       .default([])
-      .describe('For a question or an approval: the choices.'),
+      .describe(
+        'For a question or an approval: the choices. Nothing else is taken as an answer, unless you set freeText.',
+      ),
+    freeText: z.boolean().optional().describe('An answer in other words is welcome too.'),
     progress: z.number().min(0).max(100).optional().describe('For "progress": how much is done, in percent.'),
   }),
   output: z.object({ requestId: z.string().nullable(), message: z.string().nullable() }),
   annotations: ACTS,
   callers: WORKERS,
   always: WORKERS,
-  async run({ type, message, options, progress }, world) {
+  async run({ type, message, options, freeText, progress }, world) {
     const key = callKey(world);
     const words = progress === undefined ? message : `(${Math.round(progress)} %) ${message}`;
     const note = {
       type,
       message: words.slice(0, LENGTHS.text),
       options,
+      ...(freeText === undefined ? {} : { freeText }),
       ...(key === undefined ? {} : { key }),
     };
     const sent = await world.orchestrator.notifyParent(note);

@@ -193,7 +193,7 @@ export const answer = defineTool({
   name: 'orchestrator_answer',
   title: 'Answer a question or an approval request',
   description: [
-    'Answers a request that waits for you, by the id it came with. The asker is woken with your answer. Where choices were given, send one of them, word for word. For a review: "approve", "reject", or what is to be changed.',
+    'Answers a request that waits for you, by the id it came with. The asker is woken with your answer. Where choices were given, send the number or the words of one. For a review: "approve", "reject", or "changes: what is to be different".',
     'What only a person can decide, answer with "pass on".',
   ],
   input: z.strictObject({

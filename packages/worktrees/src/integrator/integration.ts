@@ -110,12 +110,14 @@ async function follow(
   verify: string | null,
 ): Promise<Outcome | 'left out' | 'resolved'> {
   const { calls, mail, onConflict } = integration;
-  const choices = choicesFor(part);
-  const chosen = mail.findLast(({ kind, text }) => kind === 'answer' && choices.all.includes(text.trim()));
+  const choices = choicesFor(part, commit);
+  const chosen = mail.findLast(
+    ({ kind, text }) => kind === 'answer' && choices.all.some(({ id }) => id === text),
+  )?.text;
   const told = `"${part.name}" (${part.id}) ${trouble.why}: ${trouble.details.slice(-4_000)}`;
-  if (chosen?.text.trim() === choices.leaveOut) return 'left out';
-  if (chosen?.text.trim() === choices.stop) return fail(calls, `Stopped: ${told}`);
-  if (chosen ? chosen.text.trim() === choices.resolve : onConflict === 'resolve') {
+  if (chosen === choices.leaveOut.id) return 'left out';
+  if (chosen === choices.stop.id) return fail(calls, `Stopped: ${told}`);
+  if (chosen ? chosen === choices.resolve.id : onConflict === 'resolve') {
     const resolved = await resolve(integration, part, commit, told, verify);
     if (resolved !== 'failed') return resolved;
   }
@@ -125,11 +127,15 @@ async function follow(
   return 'waits';
 }
 
-/** The answer says of which task it speaks: answers outlive this process, what it asked does not. */
-function choicesFor({ name }: Task) {
-  const resolve = `have "${name}" resolved`;
-  const leaveOut = `leave "${name}" out`;
-  const stop = `stop at "${name}"`;
+/**
+ * The ids name the task and its commit, because answers outlive this process and are found in the mailbox by their text: tasks may
+ * have the same name, and the same task may conflict again with a later commit.
+ */
+function choicesFor({ id, name }: Task, commit: string) {
+  const choice = (act: string, label: string) => ({ id: `${act}:${id}:${commit.slice(0, 12)}`, label });
+  const resolve = choice('resolve', `have "${name}" resolved`.slice(0, 200));
+  const leaveOut = choice('leave-out', `leave "${name}" out`.slice(0, 200));
+  const stop = choice('stop', `stop at "${name}"`.slice(0, 200));
   return { resolve, leaveOut, stop, all: [resolve, leaveOut, stop] };
 }
 

@@ -83,9 +83,7 @@ test('[PLN6.81] a conflict names the task and the files, and the owner chooses: 
     const [question] = await shop.person.inbox();
     expect(question!.kind).toBe('conflict');
     expect(question!.text).toContain('conflicts with what is merged before it: src/a.txt');
-    const answer = question!.options.find((option) =>
-      option.includes(choice === 'resolve' ? 'resolved' : choice),
-    )!;
+    const answer = question!.options.find((option) => option.startsWith(choice))!;
     await shop.person.answer({ request: question!.id, answer });
     const ended = await shop.until(plan, async ({ tasks }) => {
       const integration = tasks.find(({ task }) => task.agent.name === 'integrator')!;
@@ -106,6 +104,32 @@ test('[PLN6.81] a conflict names the task and the files, and the owner chooses: 
       await shop.person.answer({ request, answer: kind === 'failure' ? 'cancel' : (options[0] ?? 'ok') });
     await shop.until(plan);
   }
+});
+
+test('[INB3.40] an answer about one of two tasks of the same name says nothing about the other', async () => {
+  await using shop = await openShop();
+  const part = (text: string): Part => ({
+    ...makes('src/a.txt', `${text}\ntwo\nthree\n`),
+    name: 'Fix the tests',
+  });
+  const plan = await shop.plan({ a: part('A'), b: part('B'), c: part('C') });
+  const answered = new Set<string>();
+  const next = async (): Promise<Request> => {
+    await shop.until(plan, async () =>
+      (await shop.person.inbox()).some(({ id, kind }) => kind === 'conflict' && !answered.has(id)),
+    );
+    return (await shop.person.inbox()).find(({ kind }) => kind === 'conflict')!;
+  };
+  for (let i = 0; i < 2; i++) {
+    const { id: request, labels } = await next();
+    expect(labels).toContain('leave "Fix the tests" out');
+    answered.add(request);
+    await shop.person.answer({ request, answer: 'leave "Fix the tests" out' });
+  }
+  expect(answered.size).toBe(2);
+  await shop.until(plan, async ({ tasks }) =>
+    tasks.some(({ task, end }) => task.agent.name === 'integrator' && end !== null),
+  );
 });
 
 test('[PLN6.83] by setting, an agent is to resolve a conflict before anybody is asked', async () => {

@@ -77,6 +77,7 @@ export interface Shop extends AsyncDisposable {
 }
 export interface Part {
   readonly after?: readonly string[];
+  readonly name?: string;
   readonly script: WrittenScript;
 }
 
@@ -140,7 +141,8 @@ export async function savePlan(
       name: 'shop',
       repository: root,
       ...more,
-      tasks: Object.entries(tasks).map(([id, { after = [], script }]) => ({
+      tasks: Object.entries(tasks).map(([id, { after = [], name, script }]) => ({
+        ...(name === undefined ? {} : { name }),
         id,
         prompt: withScript(`do ${id}`, script),
         dependencies: [...after],
