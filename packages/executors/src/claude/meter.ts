@@ -13,17 +13,26 @@ export interface MeterState {
 export const UNUSED: MeterState = { tokens: 0, usd: 0, told: 0 };
 const CHARS_PER_TOKEN = 4;
 
+/** A way to read a sum: what was added to it, and the sum that it was added to. */
+interface Reading {
+  readonly more: number;
+  readonly before: Pick<MeterState, 'tokens' | 'usd'>;
+}
+
 /**
- * What Claude Code used. A result holds a sum that grows, over resumed lives too: what was added since the last one is what
- * a turn took. Until then each message names what its request took, so that a limit can stop the turn; what a session that
- * is resumed had named before is not counted again.
+ * What Claude Code used. A result holds a sum that grows, over resumed lives too unless the last one was killed: what was
+ * added since the last result is what a turn took. Until then each message names what its request took, so that a limit can
+ * stop the turn; what a session that is resumed had named before is not counted again.
  */
 export class Meter {
   readonly #priceOf: (model: string) => Price | null;
   /** As of the last result; `told` are tokens that messages of an earlier life have named since. */
   #last: MeterState;
   #told = 0;
-  #message: string | undefined;
+  /** Messages of the turn that have named their request. */
+  readonly #messages = new Set<string>();
+  /** No result of this life has come: nobody knows whether the sum goes on where the last life ended. */
+  #isFirst = true;
 
   constructor({ tokens, usd, told }: MeterState, priceOf: (model: string) => Price | null = () => null) {
     this.#last = { tokens, usd, told };
@@ -37,8 +46,8 @@ export class Meter {
   /** What a message of the turn adds; null: nothing. A message comes in several pieces, which share one request. */
   within(id: string, { message }: ClaudeMessage): Usage | null {
     if (!message?.usage) return null;
-    const isFirst = message.id === undefined || message.id !== this.#message;
-    this.#message = message.id;
+    const isFirst = message.id === undefined || !this.#messages.has(message.id);
+    if (message.id !== undefined) this.#messages.add(message.id);
     const { usage } = message;
     const amount = (value: number | undefined): number => (isFirst ? (knownAmount(value) ?? 0) : 0);
     const cached = amount(usage.cache_read_input_tokens);
@@ -60,17 +69,33 @@ export class Meter {
     const tokens = Object.values(modelUsage).reduce((sum, usage) => sum + tokensIn(usage), 0);
     // An agent that failed at its start says that it used nothing.
     if (tokens === 0) return null;
-    // One that forgot begins to count again.
-    const last = tokens < this.#last.tokens ? UNUSED : this.#last;
-    const usd = total_cost_usd ?? this.#last.usd;
+    const { more, before } = this.#reading(tokens);
+    const usd = total_cost_usd ?? before.usd;
     this.#last = { tokens, usd, told: 0 };
     this.#told = 0;
-    const all = tokens - last.tokens;
-    const more = Math.max(0, all - last.told);
+    this.#isFirst = false;
+    this.#messages.clear();
     if (more === 0) return null;
     // What an earlier life has named is counted, with its part of the money.
-    const cost = total_cost_usd === undefined ? null : (Math.max(0, usd - last.usd) * more) / all;
+    const part = more / (tokens - before.tokens);
+    const cost = total_cost_usd === undefined ? null : Math.max(0, usd - before.usd) * part;
     return { type: 'usage', id, kind: 'final', tokens: more, usd: cost };
+  }
+
+  /**
+   * After a life that was killed, Claude Code begins to count again, or goes on without what the last turn took. It does not
+   * say which, so the reading is chosen that is nearest to what the messages of this life have named.
+   */
+  #reading(tokens: number): Reading {
+    const { told, ...last } = this.#last;
+    const anew: Reading = { more: tokens, before: UNUSED };
+    const more = tokens - last.tokens;
+    if (more < 0) return anew;
+    const whole: Reading = { more: Math.max(0, more - told), before: last };
+    if (!this.#isFirst || this.#told === 0) return whole;
+    const distance = (reading: Reading): number => Math.abs(reading.more - this.#told);
+    const others: readonly Reading[] = [{ more, before: last }, anew];
+    return others.reduce((best, next) => (distance(next) < distance(best) ? next : best), whole);
   }
 }
 

@@ -118,6 +118,11 @@ describe('what Claude Code says, in the words of every backend', () => {
     const rest = resumed.read('7', result(2_500 + 4 * told, 6))!;
     expect(rest).toMatchObject({ kind: 'final', tokens: 3 * told });
     expect(rest.usd).toBeCloseTo(3, 9);
+    // A message that is said again after another one is no second request either.
+    const pieces = new Meter(UNUSED, priceOf);
+    const whole = pieces.within('9', said('x'))!.tokens;
+    pieces.within('10', said('y'));
+    expect(pieces.within('11', said('x'))!.tokens).toBe(whole - 1_000);
     // Whatever it was told in pieces, a sum is never less than nothing.
     for (const wrong of [-1_000, Number.NaN])
       expect(
@@ -128,6 +133,38 @@ describe('what Claude Code says, in the words of every backend', () => {
           },
         }),
       ).toMatchObject({ tokens: 5, usd: null });
+  });
+
+  test('[EXE5.2] killed in its turn, its next life may count on, without that turn, or anew: none of it is lost or counted twice', () => {
+    const said = (id: string, tokens: number) => ({
+      type: 'assistant',
+      message: { id, model: 'm', content: [], usage: { input_tokens: tokens, output_tokens: 100 } },
+    });
+    const result = (tokens: number, usd: number) => ({
+      type: 'result',
+      modelUsage: {
+        m: { inputTokens: tokens, outputTokens: 0, cacheReadInputTokens: 0, cacheCreationInputTokens: 0 },
+      },
+      total_cost_usd: usd,
+    });
+    const afterKill = () => {
+      const killed = new Meter(UNUSED);
+      killed.within('1', said('a', 20_900));
+      killed.read('2', result(21_000, 0.1));
+      killed.within('3', said('b', 9_900));
+      const resumed = new Meter(killed.state);
+      resumed.within('4', said('c', 29_900));
+      return resumed;
+    };
+    const took = { tokens: 30_000, usd: expect.closeTo(0.3, 9) };
+    expect(afterKill().read('5', result(21_000 + 10_000 + 30_000, 0.1 + 0.4))).toMatchObject(took);
+    expect(afterKill().read('5', result(21_000 + 30_000, 0.1 + 0.3))).toMatchObject(took);
+    expect(afterKill().read('5', result(30_000, 0.3))).toMatchObject(took);
+    // After that it is known where it goes on.
+    const resumed = afterKill();
+    resumed.read('5', result(30_000, 0.3));
+    resumed.within('6', said('d', 39_000));
+    expect(resumed.read('7', result(31_000, 0.31))).toMatchObject({ tokens: 1_000 });
   });
 
   test('[EXE6.52] an error has its class, and says what to do where somebody can', () => {
