@@ -27,6 +27,7 @@ import { classOf, failureInWords, requestFailed } from '../src/acp/failures.ts';
 import { History } from '../src/acp/history.ts';
 import { Tail, messagesOf } from '../src/acp/lines.ts';
 import { allows, judge, optionFor } from '../src/acp/permission.ts';
+import { readToken, writeToken } from '../src/acp/token.ts';
 import { UsageCounter } from '../src/acp/usage.ts';
 
 const preset = (name: string) => PRESETS.find((each) => each.name === name)!;
@@ -122,7 +123,56 @@ test('[EXE5.3] usage in the middle of a turn counts once for each thing it did, 
   all.turnEnded({ usage: { totalTokens: 10 } });
   all.hear(named(20));
   expect(all.turnEnded({})).toBeNull();
+  all.turnBegins();
   expect(all.turnEnded({ usage: { totalTokens: 45 } })?.tokens).toBe(15);
+});
+
+test('[EXE5.3] what a session that is taken up again had cost, or says of the life before, is not counted again', () => {
+  const named = (used: number, amount: number) => ({
+    sessionUpdate: 'usage_update',
+    used,
+    size: 200_000,
+    cost: { amount, currency: 'USD' },
+  });
+  const first = new UsageCounter('last');
+  first.hear(named(10, 0.2));
+  expect(first.turnEnded({ usage: { totalTokens: 10 } })?.usd).toBeCloseTo(0.2, 9);
+  first.turnBegins();
+  first.hear({ sessionUpdate: 'tool_call' });
+  expect(first.hear(named(10, 0.3))?.usd).toBeCloseTo(0.1, 9);
+  // Killed in its turn: what it has named is counted.
+  const again = new UsageCounter('last');
+  again.processBegins({
+    usd: readToken(writeToken({ session: 's', usd: first.usd }))!.usd,
+    restates: false,
+  });
+  again.turnBegins();
+  expect(again.hear(named(10, 0.7))?.usd).toBeCloseTo(0.4, 9);
+  expect(again.turnEnded({ usage: { totalTokens: 10 } })?.usd).toBeCloseTo(0.4, 9);
+  // A turn that was given up without an answer is no part of the next one.
+  again.turnBegins();
+  again.hear({ sessionUpdate: 'tool_call' });
+  expect(again.hear(named(10, 0.8))?.usd).toBeCloseTo(0.1, 9);
+  again.turnBegins();
+  again.hear({ sessionUpdate: 'tool_call' });
+  again.hear(named(10, 0.9));
+  expect(again.turnEnded({ usage: { totalTokens: 10 } })?.usd).toBeCloseTo(0.1, 9);
+  // A session that was lost counts from nothing.
+  const lost = new UsageCounter('last');
+  lost.processBegins({ usd: 5, restates: false });
+  expect(lost.hear(named(10, 0.5))?.usd).toBeCloseTo(0.5, 9);
+  const restating = new UsageCounter('turn');
+  restating.processBegins({ usd: 0, restates: true });
+  expect(restating.hear({ sessionUpdate: 'usage_update', used: 150_000 })).toBeNull();
+  restating.hear({ sessionUpdate: 'tool_call' });
+  expect(restating.hear({ sessionUpdate: 'usage_update', used: 150_000 })?.tokens).toBe(150_000);
+  // What a process counts in all begins with it.
+  const process = new UsageCounter('cumulative');
+  process.turnEnded({ usage: { totalTokens: 30 } });
+  process.processBegins({ usd: 0, restates: false });
+  expect(process.turnEnded({ usage: { totalTokens: 40 } })?.tokens).toBe(40);
+  expect(readToken('an id')).toEqual({ session: 'an id', usd: 0 });
+  expect(readToken(null)).toBeNull();
 });
 
 test('[EXE1.20] a call that is announced before its arguments are known is told when they are, once', () => {

@@ -5,7 +5,7 @@ import { isReveilleError } from '@reveille/protocol';
 import { costOf, type Consumed } from '../prices/prices.ts';
 import { ApprovedWrites } from './approved-writes.ts';
 import { Listener } from './events.ts';
-import { Failed, exitWords, failureInWords, type Failure } from './failures.ts';
+import { exitWords, failureInWords, startFailure, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
 import type { Life } from './life.ts';
 import { WAITS, type AcpOptions, type AgentPermits } from './options.ts';
@@ -23,6 +23,7 @@ import {
 } from './permission.ts';
 import { interruptedIn, restarted } from './restart-words.ts';
 import { fieldsOf, type Fields } from './shapes.ts';
+import { readToken, writeToken, type ResumeToken } from './token.ts';
 import { UsageCounter, type Amounts } from './usage.ts';
 
 interface Turn {
@@ -62,7 +63,7 @@ export class AcpAgent implements Agent {
   #life: Life | null = null;
   #starting: Promise<Life | null>;
   #turn: Turn | null = null;
-  #token: string | null;
+  #token: ResumeToken | null;
   #readOnly = false;
   /** What is to be said before the next prompt: who it is, and what it no longer knows. */
   #words = '';
@@ -71,6 +72,7 @@ export class AcpAgent implements Agent {
   #lives = 0;
   #usages = 0;
   #stopped = false;
+  #gone = false;
   #dead: Promise<void> | null = null;
 
   constructor(spec: StartSpec, options: AcpOptions, ledger: Ledger) {
@@ -78,7 +80,7 @@ export class AcpAgent implements Agent {
     this.#options = options;
     this.#ledger = ledger;
     this.#name = `${spec.run}.${spec.epoch}`;
-    this.#token = spec.resume;
+    this.#token = readToken(spec.resume);
     this.#ownTools = ownToolsOf(options);
     this.#listener = new Listener((event) => this.#tell(event), spec.workspace?.path ?? null);
     this.#usage = new UsageCounter(options.preset.quirks.usage);
@@ -94,6 +96,7 @@ export class AcpAgent implements Agent {
     this.#turn = turn;
     this.#writes.clear();
     this.#listener.turnBegins();
+    this.#usage.turnBegins();
     if (!this.#life) this.#starting = this.#starting.then((life) => life ?? this.#startAgain());
     // What goes wrong with us is told like what goes wrong with it: nobody must wait for ever.
     this.#play(turn).catch((error: unknown) => this.#fail(startFailure(error)));
@@ -147,10 +150,12 @@ export class AcpAgent implements Agent {
       const { pid, kept } = life.process;
       if (pid !== undefined) this.#ledger.record(this.#name, pid, kept);
       this.#watch(life);
-      await life.begin(this.#token);
+      await life.begin(this.#token?.session ?? null);
       await this.#introduce(life);
-      this.#token = life.token;
-      this.#tell({ type: 'started', identity: this.#name, resume: this.#token });
+      const { restatesUsage = false } = this.#options.preset.quirks;
+      const usd = life.resumed ? (this.#token?.usd ?? 0) : 0;
+      this.#usage.processBegins({ usd, restates: life.resumed && restatesUsage });
+      this.#keep(life.token);
       return life;
     } catch (error) {
       if (!this.#stopped) await this.#fail(startFailure(error));
@@ -172,6 +177,13 @@ export class AcpAgent implements Agent {
       touched: (path: string) => this.#tell({ type: 'file_touched', path }),
       takeApproval: (path: string, content: string) => this.#writes.take(path, content),
     };
+  }
+
+  /** So that a later life can go on with the session, and does not count again what it has cost. */
+  #keep(session: string | null): void {
+    this.#token = session === null ? null : { session, usd: this.#usage.usd };
+    const resume = this.#token && writeToken(this.#token);
+    this.#tell({ type: 'started', identity: this.#name, resume });
   }
 
   /** Who it is, and, if it should remember something and does not, what that was. */
@@ -290,6 +302,7 @@ export class AcpAgent implements Agent {
       usd: usd ?? this.#priced(parts),
       ...(estimated ? { estimated } : {}),
     });
+    if (this.#token && this.#token.usd !== this.#usage.usd) this.#keep(this.#token.session);
   }
 
   async #permission(toolCall: unknown, options: unknown): Promise<RequestPermissionResponse> {
@@ -369,24 +382,18 @@ export class AcpAgent implements Agent {
     this.#turn?.over.abort();
     await this.#life?.end();
     this.#ledger.forget(this.#name);
-    this.#stopped = true;
+    this.#stopped = this.#gone = true;
     this.#spec.report({ type: 'exited', detail });
   }
 
-  /** `exited` is the last word. */
+  /** `exited` is the last word. One that is being stopped still says what it used, and by what it is resumed. */
   #tell(event: ExecutorEvent): void {
-    if (!this.#stopped || event.type === 'usage') this.#spec.report(event);
+    const counts = event.type === 'usage' || (event.type === 'started' && event.resume !== null);
+    if (!this.#stopped || (counts && !this.#gone)) this.#spec.report(event);
   }
 
   #log(message: string, data: Record<string, unknown>): void {
     const { run, task } = this.#spec;
     this.#options.log(message, { backend: this.#options.preset.name, run, task: task.id, ...data });
   }
-}
-
-/** A launch that failed says itself what is wrong; anything else is ours. */
-function startFailure(error: unknown): Failure {
-  if (error instanceof Failed) return error.failure;
-  const message = error instanceof Error ? error.message : String(error);
-  return { class: isReveilleError(error) ? 'invalid' : 'unknown', message };
 }

@@ -1,4 +1,4 @@
-import type { ErrorClass } from '@reveille/protocol';
+import { isReveilleError, type ErrorClass } from '@reveille/protocol';
 import { endOf } from './lines.ts';
 import type { Preset } from './presets.ts';
 import type { Exit } from './process.ts';
@@ -136,3 +136,10 @@ const lastWords = (errors: string): string => {
   const text = errors.trim();
   return text === '' ? '' : `; it said: ${endOf(text, WORDS)}`;
 };
+
+/** A launch that failed says itself what is wrong; anything else is ours. */
+export function startFailure(error: unknown): Failure {
+  if (error instanceof Failed) return error.failure;
+  const message = error instanceof Error ? error.message : String(error);
+  return { class: isReveilleError(error) ? 'invalid' : 'unknown', message };
+}

@@ -16,6 +16,8 @@ export interface Quirks {
   readonly usage: 'turn' | 'cumulative' | 'last' | 'meta';
   /** When it says what it used: by `usage_update` after each request, with the answer to the prompt, or nobody knows. */
   readonly reports: 'request' | 'turn' | 'unknown';
+  /** The first `usage_update` of a session that is taken up again is about the life before. */
+  readonly restatesUsage?: boolean;
   /** A turn that is cancelled is gone from its history, with what it was told in it. */
   readonly forgetsCancelled?: boolean;
   /** It says what it cost. */
@@ -94,7 +96,14 @@ const CODEX: Preset = {
   install: 'npm install -g @agentclientprotocol/codex-acp',
   login: 'run `codex login`, or set OPENAI_API_KEY',
   toolName: (tool) => `mcp.${SERVER}.${tool}`,
-  quirks: { midTurn: 'steers', resumes: true, mcp: 'http', usage: 'turn', reports: 'request' },
+  quirks: {
+    midTurn: 'steers',
+    resumes: true,
+    mcp: 'http',
+    usage: 'turn',
+    reports: 'request',
+    restatesUsage: true,
+  },
   memoryMb: 300,
 };
 

@@ -32,6 +32,28 @@ export class UsageCounter {
     this.#counts = counts;
   }
 
+  /** Dollars of the session that have been told: what a later life must not count again. */
+  get usd(): number {
+    return this.#usdBefore + this.#usdWithin;
+  }
+
+  /**
+   * A process begins, with a session that had cost `usd` before. `restates`: what it says first is about the life before.
+   */
+  processBegins({ usd, restates }: { readonly usd: number; readonly restates: boolean }): void {
+    this.#tokensBefore = 0;
+    this.#usd = null;
+    this.#usdBefore = usd;
+    this.#acted = !restates;
+  }
+
+  /** What was named in a turn whose answer counted nothing is counted, and is in every later sum. */
+  turnBegins(): void {
+    this.#tokensBefore += this.#tokensWithin;
+    this.#usdBefore += this.#usdWithin;
+    this.#tokensWithin = this.#usdWithin = 0;
+  }
+
   /**
    * An update in the middle of a turn; null: it names no new usage. `used` is the size of the conversation, which is about what
    * the request before this word took; cost is always that of the whole session.
@@ -44,6 +66,8 @@ export class UsageCounter {
     const usd = numberOf(amount);
     // Some say that it was free when they do not know the price.
     if (usd !== null && usd > 0 && currency === 'USD') this.#usd = usd;
+    // A session that was lost counts from nothing.
+    if (this.#usd !== null && this.#usd < this.#usdBefore) this.#usdBefore = 0;
     const tokens = this.#counts === 'last' ? 0 : (numberOf(at(update, 'used')) ?? 0);
     const spent = Math.max(0, (this.#usd ?? 0) - this.#usdBefore - this.#usdWithin);
     if (tokens === 0 && spent === 0) return null;
@@ -77,12 +101,8 @@ export class UsageCounter {
     const counted =
       this.#counts === 'meta' ? at(response, '_meta', 'quota', 'token_count') : at(response, 'usage');
     const total = totalOf(counted);
-    const within = this.#tokensWithin;
+    if (this.#counts !== 'cumulative' || total === null) return total;
     this.#tokensWithin = 0;
-    if (this.#counts !== 'cumulative') return total;
-    // What it named in a turn whose answer counts nothing is in its next sum, and counts already.
-    if (total === null) this.#tokensBefore += within;
-    if (total === null) return null;
     // A process that was started again counts from nothing.
     const more = total >= this.#tokensBefore ? total - this.#tokensBefore : total;
     this.#tokensBefore = total;
