@@ -108,6 +108,25 @@ describe('the built-in agent on an endpoint that counts oddly', () => {
     expect(used.tokens).toBeGreaterThan((10_000 + 1_000) * calls);
     expect(used.estimated?.tokens).toBe(used.tokens);
   });
+
+  test('[EXE5.4] that breaks off before a word of any answer, it counts what it sent', async () => {
+    const { end, used, calls } = await playOdd({ usage: null, cutAfter: 0 });
+    expect(end).toMatchObject({ cause: 'budget' });
+    expect(calls).toBeLessThanOrEqual(5);
+    expect(used.tokens).toBeGreaterThan(10_000 * calls);
+    expect(used.estimated?.tokens).toBe(used.tokens);
+  });
+
+  test('[EXE5.4] that refuses every call or is not there, it counts nothing', async () => {
+    for (const endpoint of [{ refuses: true }, { gone: true }]) {
+      const { end, used } = await playOdd({ usage: null, ...endpoint });
+      expect(end).toMatchObject({
+        status: 'failed',
+        error: { class: expect.stringMatching(/invalid|auth/) },
+      });
+      expect(used).toMatchObject({ tokens: 0, usd: 0 });
+    }
+  });
 });
 
 describe('prices', () => {

@@ -4,27 +4,39 @@ import type { AddressInfo } from 'node:net';
 /** What an odd endpoint says of the tokens of a call; null: nothing. */
 export type OddUsage = { readonly prompt_tokens: unknown; readonly completion_tokens: unknown } | null;
 
+interface Oddity {
+  readonly usage: OddUsage;
+  /** Characters of every answer, after which it breaks off. */
+  readonly cutAfter?: number;
+  readonly refuses?: boolean;
+  /** Nobody listens at its address. */
+  readonly gone?: boolean;
+}
+
 /** An endpoint in the dialect of OpenAI that counts as it likes, and may break off in the middle of an answer. */
 export class OddEndpoint {
   calls = 0;
+  url = '';
   readonly #server: Server;
 
   private constructor(server: Server) {
     this.#server = server;
   }
 
-  static async open(how: { readonly usage: OddUsage; readonly cutAfter?: number }): Promise<OddEndpoint> {
+  static async open(how: Oddity): Promise<OddEndpoint> {
     const server = createServer((request, response) => {
       endpoint.calls++;
       request.resume();
+      if (how.refuses) return void response.writeHead(401).end('{}');
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const send = (chunk: object): void => void response.write(`data: ${JSON.stringify(chunk)}\n\n`);
       const head = { id: 'x', object: 'chat.completion.chunk', created: 0, model: 'odd' };
       if (how.cutAfter !== undefined) {
-        send({
-          ...head,
-          choices: [{ index: 0, delta: { role: 'assistant', content: 'x'.repeat(how.cutAfter) } }],
-        });
+        if (how.cutAfter > 0)
+          send({
+            ...head,
+            choices: [{ index: 0, delta: { role: 'assistant', content: 'x'.repeat(how.cutAfter) } }],
+          });
         setTimeout(() => response.destroy(), 20);
         return;
       }
@@ -37,11 +49,9 @@ export class OddEndpoint {
     });
     const endpoint = new OddEndpoint(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    endpoint.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    if (how.gone) await new Promise((resolve) => server.close(resolve));
     return endpoint;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -118,6 +118,11 @@ function byStatus(status: number, about: string, said: string, endpoint: Endpoin
 /** Whether there was somebody who refused. */
 export const wasAnswered = (error: unknown): boolean => typeof callError(error).statusCode === 'number';
 
+/** Whether a model may have worked on a call that broke off, or was given up, before a word of the answer came. */
+export function mayHaveWorked(error: unknown, { class: kind }: Fault): boolean {
+  return kind === 'network' && !wasAnswered(error) && !UNREACHABLE.has(codeOf(error) ?? '');
+}
+
 const callError = (error: unknown): CallError =>
   typeof error === 'object' && error !== null ? (error as CallError) : {};
 

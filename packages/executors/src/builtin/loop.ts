@@ -4,7 +4,7 @@ import { isReveilleError, type Orchestrator, type TaskView } from '@reveille/pro
 import type { ModelMessage, ToolModelMessage } from 'ai';
 import { costOf, mostOf } from '../prices/prices.ts';
 import { contextOf, priceAt } from './endpoint.ts';
-import { FaultError, faulty, type Fault } from './faults.ts';
+import { FaultError, faulty, mayHaveWorked, type Fault } from './faults.ts';
 import type { Answer, Asked, Model, Reported } from './model.ts';
 import { shortened, summaryRequest, type Past } from './shorten.ts';
 import {
@@ -197,8 +197,8 @@ export class Loop {
       call.arrived = Math.max(call.arrived, JSON.stringify(answer.message ?? '').length);
       return { ...answer, size: this.#tellUsage(call, answer.used) };
     } catch (error) {
-      // An endpoint that refused a call took nothing for it; one that broke off in the middle did.
-      if (call.arrived > 0) this.#tellUsage(call, null);
+      // A model that refused a call, or was not reached, took nothing for it.
+      if (call.arrived > 0 || mayHaveWorked(error, model.fault(error))) this.#tellUsage(call, null);
       else tell({ type: 'usage', id, tokens: 0, usd: 0 });
       throw error;
     }
