@@ -107,6 +107,8 @@ export class AgentLine {
   }
 
   #hear(said: ExecutorEvent): void {
+    // Of one that is being stopped only what it used counts, and the token that says how much of that is counted.
+    if (!this.#open && said.type === 'started') this.started = said;
     if (!this.#open && said.type !== 'usage') return;
     const { awake, settings } = this.#context;
     const event = said.type === 'usage' ? checkedUsage(said, settings.budgets.callTokens) : said;

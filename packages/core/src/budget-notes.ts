@@ -58,7 +58,7 @@ function priceWords(backend: string, { budgets }: Settings): string {
   const how = {
     estimate: `money counts as an estimate of $${budgets.usdPerMillion} for a million tokens (engine.budgets.usdPerMillion)`,
     allow: 'money is not counted, and its limit stops nothing (engine.budgets.unpriced)',
-    stop: 'the run is stopped (engine.budgets.unpriced)',
+    stop: `the run is stopped at the end of the turn (engine.budgets.unpriced), or before that at an estimate of $${budgets.usdPerMillion} for a million tokens`,
   }[budgets.unpriced];
   return `${backend} does not say what it costs: where the price of its model is not known (prices), ${how}.`;
 }

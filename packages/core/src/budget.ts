@@ -8,7 +8,7 @@ import {
 } from '@reveille/protocol';
 import type { Settings } from './settings.ts';
 import type { Tx } from './tx.ts';
-import { grown, type UsageChange } from './usage.ts';
+import { grown, type UsageChange, type UsageItem } from './usage.ts';
 
 export const NOTHING: Amounts = { tokens: 0, usd: 0, turns: 0, spawns: 0 };
 const KEYS = ['tokens', 'usd', 'turns', 'spawns'] as const;
@@ -119,9 +119,12 @@ export async function spend(
   return short;
 }
 
-/** Dollars that a token of unknown price counts as where money is limited; null: it counts as none, by setting. */
+/**
+ * Dollars that a token of unknown price counts as where money is limited; null: it counts as none, by setting. Where unknown
+ * prices end a run, the estimate limits a turn until its end, which may still name the price.
+ */
 export const estimatedPrice = ({ budgets }: Settings): number | null =>
-  budgets.unpriced === 'estimate' ? budgets.usdPerMillion / 1_000_000 : null;
+  budgets.unpriced === 'allow' ? null : budgets.usdPerMillion / 1_000_000;
 
 /** The nodes that limit money. */
 export const moneyNodes = async (tx: Tx, id: string | null): Promise<Budget[]> =>
@@ -136,12 +139,22 @@ export async function release(tx: Tx, id: string | null, prefix: string): Promis
   }
 }
 
-/** A run begins: the wall time of what limits it counts from the first one. */
+/**
+ * Calls that set something aside for themselves and died with their process before they said what they used: each counts as what
+ * it had set aside.
+ */
+export async function lostCalls(tx: Tx, id: string | null, run: string): Promise<UsageItem[]> {
+  const [node] = await budgetChain(tx, id);
+  return Object.entries(node?.reserved ?? {}).flatMap(([key, { tokens = 0, usd = null }]) => {
+    const call = key.startsWith(`${run}/`) ? key.slice(run.length + 1) : null;
+    return call === null ? [] : [{ kind: 'call', id: call, tokens, usd, estimated: true }];
+  });
+}
+
+/** A run begins: the wall time of what limits it, now or later, counts from the first one. */
 export async function startClocks(tx: Tx, id: string | null): Promise<void> {
-  for (const node of await budgetChain(tx, id)) {
-    if (node.limits.wallMs !== undefined && node.since === undefined)
-      tx.put('budget', { ...node, since: tx.now });
-  }
+  for (const node of await budgetChain(tx, id))
+    if (node.since === undefined) tx.put('budget', { ...node, since: tx.now });
 }
 
 /** Which limit, and how far, in numbers that can be set. */

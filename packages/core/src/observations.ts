@@ -39,9 +39,13 @@ export async function tellAlerts(context: Context, line: AgentLine, decideHeld: 
   line.alerts = line.alerts.slice(alerts.length);
 }
 
-/** What is to be counted, and whether the time is up. */
-interface Told {
+/**
+ * What is to be counted, the token that the agent is resumed by, and whether the time is up. A token says how much of the
+ * usage is counted, so both are recorded in one change: a crash between the two would lose usage or count it twice.
+ */
+export interface Told {
   readonly usage: readonly UsageItem[];
+  readonly started?: { readonly resume: string | null } | null;
   readonly time?: Short | null | undefined;
 }
 
@@ -53,10 +57,11 @@ export async function spendUsage(
   tx: Tx,
   context: Context,
   { task, run }: { readonly task: Task; readonly run: Run },
-  { usage, time = null }: Told,
+  { usage, started, time = null }: Told,
 ): Promise<string | null> {
   let short = time;
-  if (usage.length === 0 && !short) return null;
+  const resume = started?.resume ?? run.resume;
+  if (usage.length === 0 && !short && resume === run.resume) return null;
   const { budget } = task;
   const money = budget ? await moneyNodes(tx, budget) : [];
   const rate = money.length > 0 ? estimatedPrice(context.settings) : null;
@@ -69,7 +74,7 @@ export async function spendUsage(
     const key = item.kind === 'call' ? `${run.id}/${item.id}` : null;
     if (budget) short = (await spend(tx, budget, key, change)) ?? short;
   }
-  tx.put('run', { ...run, used, ...(short ? { short } : {}) });
+  tx.put('run', { ...run, used, resume, ...(short ? { short } : {}) });
   return short && shortWords(short);
 }
 

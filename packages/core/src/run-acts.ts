@@ -8,7 +8,7 @@ import {
   type Task,
   type TaskId,
 } from '@reveille/protocol';
-import { draw, shortWords, startClocks } from './budget.ts';
+import { draw, lostCalls, shortWords, startClocks } from './budget.ts';
 import { askAnew } from './budget-request.ts';
 import { newId, type Context } from './context.ts';
 import { mayStart } from './graph.ts';
@@ -17,7 +17,7 @@ import { hearAnswer, inquire, isAsked } from './inquiry.ts';
 import { deliveredMessages, enqueue, giveBack, markRead, queuedMessages, take } from './mailbox.ts';
 import type { Seen } from './ports/executor.ts';
 import type { Findings } from './ports/workspaces.ts';
-import { spendUsage } from './observations.ts';
+import { spendUsage, type Told } from './observations.ts';
 import { offerTask } from './offers.ts';
 import { openPlans } from './orchestrator-session.ts';
 import { openRequests } from './requests.ts';
@@ -149,10 +149,11 @@ function newRun(
 /** An earlier life, another host, or a pause held this run. If there is nothing to say to its agent, none is started. */
 async function goOn(tx: Tx, context: Context, task: Task, run: Run): Promise<Begun> {
   const identity = leftAlive(context, run);
-  const used = withoutOpen(run.used);
+  await spendUsage(tx, context, { task, run }, { usage: await lostCalls(tx, task.budget, run.id) });
+  const counted = await tx.need('run', run.id);
   const next = asNewcomer({
-    ...run,
-    used,
+    ...counted,
+    used: withoutOpen(counted.used),
     host: context.host,
     epoch: run.epoch + 1,
     retryAt: null,
@@ -365,7 +366,7 @@ export async function letGo(
   tx: Tx,
   context: Context,
   gone: Pick<Run, 'id' | 'identity'>,
-  usage: Parameters<typeof spendUsage>[3]['usage'] = [],
+  told: Told,
 ): Promise<void> {
   const run = await tx.need('run', gone.id);
   // Somebody else may have gone on with the run, and ended it: then that one's agent is on record, and may live.
@@ -373,8 +374,8 @@ export async function letGo(
   const task = await tx.need('task', run.task);
   const released: Run = { ...run, host: null, identity: null };
   tx.put('run', released);
-  await spendUsage(tx, context, { task, run: released }, { usage });
-  if (usage.length > 0) await askAnew(tx, task, run.id);
+  await spendUsage(tx, context, { task, run: released }, told);
+  if (told.usage.length > 0) await askAnew(tx, task, run.id);
   if (task.state === 'ready') offerTask(tx, task, { release: true });
   else if (task.run === null) tx.drop(task.id);
 }

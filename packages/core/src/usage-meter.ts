@@ -4,6 +4,12 @@ import type { UsageItem } from './usage.ts';
 type TurnEnded = Extract<ExecutorEvent, { type: 'turn_ended' }>;
 
 /**
+ * So many calls in a turn, without a word about usage, show that a backend that reports after each request does not. Fewer show
+ * nothing: the calls of one answer may be made before that request is reported.
+ */
+const SILENT_CALLS = 5;
+
+/**
  * Turns the events of one agent into items to count. A backend that says nothing of a call gets a guess of `callTokens`
  * for it, so that a limit stops it too (LIM1). The mutable fields are about the open turn.
  */
@@ -13,6 +19,7 @@ export class UsageMeter {
   /** Ids of the reports that have come: a report that comes twice counts once. */
   #seen: Set<string> | null = null;
   #calls = 0;
+  #guessed = 0;
   #told = false;
   #toldSinceCall = false;
   /** Estimates that the final report of the turn would replace. */
@@ -26,7 +33,7 @@ export class UsageMeter {
 
   turnBegins(): void {
     this.#seen = null;
-    this.#calls = 0;
+    this.#calls = this.#guessed = 0;
     this.#told = this.#toldSinceCall = this.#hasOpen = false;
     this.#inTurn = true;
   }
@@ -58,19 +65,22 @@ export class UsageMeter {
     this.#calls++;
     const told = this.#toldSinceCall;
     this.#toldSinceCall = false;
-    return told || this.#reports === 'request' ? [] : this.#guess(1);
+    if (this.#reports !== 'request') return told ? [] : this.#guess(1);
+    if (this.#told || this.#calls < SILENT_CALLS) return [];
+    return this.#guess(this.#calls - this.#guessed);
   }
 
   /** After its last call the model was asked once more. A turn that was interrupted before it began asked nothing. */
   #turnEnded({ interrupted = false }: Pick<TurnEnded, 'interrupted'>, alive: boolean): UsageItem[] {
     this.#inTurn = false;
-    const unguessed = this.#reports === 'request' ? this.#calls + 1 : 1;
+    const unguessed = this.#reports === 'request' ? this.#calls - this.#guessed + 1 : 1;
     const guesses = !this.#told && (alive || !interrupted) ? this.#guess(unguessed) : [];
     return this.#hasOpen ? [...guesses, { kind: 'turn over' }] : guesses;
   }
 
   #guess(calls: number): UsageItem[] {
     this.#hasOpen = true;
+    this.#guessed += calls;
     return [{ kind: 'guess', tokens: calls * this.#callTokens }];
   }
 }

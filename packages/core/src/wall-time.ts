@@ -1,7 +1,6 @@
 import type { Run, Short, Task } from '@reveille/protocol';
-import { budgetChain } from './budget.ts';
+import { storedChain } from './budget-notes.ts';
 import type { Context } from './context.ts';
-import { decide } from './decide.ts';
 
 interface Counted {
   readonly node: string;
@@ -15,44 +14,46 @@ interface Counted {
  * clock; the part before this life is known by the wall clock only.
  */
 export class WallTime {
-  readonly #context: Context;
-  readonly #task: Task;
-  #counted: readonly Counted[];
+  readonly #context: Pick<Context, 'clock' | 'store'>;
+  readonly #task: Task['id'];
+  readonly #startedAt: number;
+  #counted: readonly Counted[] = [];
+  #isCurrent = false;
 
-  private constructor(context: Context, task: Task, counted: readonly Counted[]) {
+  constructor(context: Pick<Context, 'clock' | 'store'>, run: Pick<Run, 'task' | 'startedAt'>) {
     this.#context = context;
-    this.#task = task;
-    this.#counted = counted;
+    this.#task = run.task;
+    this.#startedAt = run.startedAt;
   }
 
-  static async of(context: Context, task: Task, run: Run): Promise<WallTime | null> {
-    if (!task.budget) return null;
-    const { clock } = context;
-    const nodes = await decide(context, (tx) => budgetChain(tx, task.budget));
-    const counted = nodes.flatMap(({ id, limits, since = run.startedAt }) => {
-      const before = Math.max(0, clock.now() - since);
-      return limits.wallMs === undefined
-        ? []
-        : [{ node: id, since: clock.mono() - before, limitMs: limits.wallMs }];
-    });
-    return counted.length === 0 ? null : new WallTime(context, task, counted);
+  /** Somebody may have set or changed a limit. */
+  doubt(): void {
+    this.#isCurrent = false;
   }
 
   /** Whether it may be over. */
   get due(): boolean {
-    return this.#over() !== null;
+    return !this.#isCurrent || this.#over() !== null;
   }
 
-  /** Which limit the run has come to, after another look at whether somebody has raised it. */
+  /** Which limit the run has come to, after another look at the limits. */
   async short(): Promise<Short | null> {
     if (!this.due) return null;
-    const nodes = await decide(this.#context, (tx) => budgetChain(tx, this.#task.budget));
-    const limits = new Map(nodes.map((node) => [node.id, node.limits.wallMs]));
-    this.#counted = this.#counted.flatMap((counted) => {
-      const limitMs = limits.get(counted.node);
-      return limitMs === undefined ? [] : [{ ...counted, limitMs }];
-    });
+    await this.#look();
     return this.#over();
+  }
+
+  async #look(): Promise<void> {
+    const { clock, store } = this.#context;
+    this.#isCurrent = true;
+    const task = await store.get('task', this.#task);
+    const nodes = await storedChain(store, task?.doc.budget ?? null);
+    this.#counted = nodes.flatMap(({ id, limits: { wallMs: limitMs }, since = this.#startedAt }) => {
+      if (limitMs === undefined) return [];
+      const known = this.#counted.find(({ node }) => node === id);
+      const before = Math.max(0, clock.now() - since);
+      return [{ node: id, since: known?.since ?? clock.mono() - before, limitMs }];
+    });
   }
 
   #over(): Short | null {

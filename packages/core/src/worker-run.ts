@@ -101,6 +101,7 @@ export class WorkerRun implements Taker, Stepped {
 
   async look(): Promise<void> {
     this.#checkout.wakened();
+    this.#wall?.doubt();
     this.poke();
   }
 
@@ -145,12 +146,12 @@ export class WorkerRun implements Taker, Stepped {
     if (this.#phase === 'leaving') return this.#leave();
     if (this.#phase !== 'live') return;
     const line = this.line;
-    if (line.started) await this.#recordStart(line.started);
+    if (line.started) await this.#record();
     const rows = await this.#current();
     if (!rows) return this.#leave();
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
     if (line.alerts.length > 0) await tellAlerts(this.#context, line, this.#decide);
-    while (await this.#spend());
+    while ((await this.#record()) && line.usage.length > 0);
     if (line.failure) return this.#fault(line.failure);
     if (rows.run.swap) return this.#leaveToNext();
     // What the turn did not take may not be counted as read when it ends.
@@ -195,10 +196,10 @@ export class WorkerRun implements Taker, Stepped {
     }
     this.#hooks.mailroom.sit(session, 'holder', this);
     if (this.#berth && !(await this.#hasRoom(this.#berth, begun.task))) return;
-    this.#wall ??= await WallTime.of(this.#context, begun.task, begun.run);
+    this.#wall ??= new WallTime(this.#context, begun.run);
     await this.#checkout.launch(this.line, this.#executor, begun.task, begun.run);
     // Whoever is given work can be found again by a later life: the identity is on disk before the first word.
-    if (this.line.started && !(await this.#recordStart(this.line.started))) return this.#leave();
+    if (this.line.started && !(await this.#record())) return this.#leave();
     if (begun.turn) await this.#handOver(begun.turn);
     if (!this.#working) return;
     this.#phase = 'live';
@@ -236,18 +237,29 @@ export class WorkerRun implements Taker, Stepped {
     return this.#phase === 'starting' || this.#phase === 'live';
   }
 
-  /** False: the run is no longer this host's. */
-  async #recordStart(started: { identity: string | null; resume: string | null }): Promise<boolean> {
-    const recorded = await this.#decideHeld(async (tx, run) => {
-      const { identity, resume } = started;
-      tx.put('run', { ...run, identity, resume: resume ?? run.resume, on: this.#backend });
-      if (this.#executor?.memoryBytes) this.#berth?.started(started, run);
-      return true;
+  /**
+   * Records the start of the agent and what it used; past a limit the run ends, in order, with what it has (LIM1). False: the
+   * run is no longer this host's, and what was used is counted when its agent is gone.
+   */
+  async #record(): Promise<boolean> {
+    const { line } = this;
+    const { started, usage } = { started: line.started, usage: [...line.usage] };
+    const time = await this.#wall?.short();
+    if (!started && usage.length === 0 && !time) return true;
+    const recorded = await this.#decideHeld(async (tx, row, task) => {
+      const run = started ? { ...row, identity: started.identity, on: this.#backend } : row;
+      tx.put('run', run);
+      if (started && this.#executor?.memoryBytes) this.#berth?.started(started, row);
+      return { over: await spendUsage(tx, this.#context, { run, task }, { usage, started, time }) };
     });
+    if (!recorded) return false;
+    line.usage = line.usage.slice(usage.length);
+    // Kept until the store has the end: the amounts are recorded and will not say it again.
+    if (recorded.over) line.failure ??= { class: 'budget', message: recorded.over };
     // What is not on record is not what this host has to let go of.
-    if (recorded && this.#held) this.#held = { ...this.#held, identity: started.identity };
-    if (this.line.started === started) this.line.started = null;
-    return recorded ?? false;
+    if (started && this.#held) this.#held = { ...this.#held, identity: started.identity };
+    if (line.started === started) line.started = null;
+    return true;
   }
 
   /** Opens the next turn if there is something to say, and asks a resumed agent's history first if it must. */
@@ -293,23 +305,6 @@ export class WorkerRun implements Taker, Stepped {
     await steer({ context: this.#context, line: this.line, decideHeld: this.#decide, keep });
   }
 
-  /** Records what was used; past a limit the run ends, in order, with what it has (LIM1). True: more has come meanwhile. */
-  async #spend(): Promise<boolean> {
-    const usage = [...this.line.usage];
-    const told = { usage, time: await this.#wall?.short() };
-    if (usage.length === 0 && !told.time) return false;
-    const spent = await this.#decideHeld(async (tx, run, task) => [
-      await spendUsage(tx, this.#context, { run, task }, told),
-    ]);
-    // The use of a run that has ended is counted when its agent is gone.
-    if (!spent) return false;
-    const [over] = spent;
-    this.line.usage = this.line.usage.slice(usage.length);
-    // Kept until the store has the end: the amounts are recorded and will not say it again.
-    if (over) this.line.failure ??= { class: 'budget', message: over };
-    return this.line.usage.length > 0;
-  }
-
   /** Its memory is needed, and it has reason to rest: its next message resumes it. */
   async #park(berth: Berth, run: Run): Promise<void> {
     if (!berth.stopped && !(await this.#decideHeld((tx, row, task) => mayPark(tx, task, row)))) {
@@ -331,7 +326,11 @@ export class WorkerRun implements Taker, Stepped {
     const left = { error, lastWords: this.line.vitals.lastWords };
     const act = (tx: Tx, run: Run, task: Task): Promise<void> => fault(tx, this.#context, task, run, left);
     // Past a limit nothing it says counts any more, however long it takes to stop it.
-    if (isLimit(error.class)) return this.#decideHeld(act).then(() => this.#leave());
+    if (isLimit(error.class)) {
+      // It does not work on while what it left is collected.
+      this.line.interrupt();
+      return this.#decideHeld(act).then(() => this.#leave());
+    }
     await this.line.stop(error.message);
     return this.#endHeld(act);
   }
@@ -383,7 +382,7 @@ export class WorkerRun implements Taker, Stepped {
     await this.#checkout.leave(this.#held);
     if (this.#phase !== 'leaving') return;
     const mine = this.#held;
-    if (mine?.identity) await decide(this.#context, (tx) => letGo(tx, this.#context, mine, this.line.usage));
+    if (mine?.identity) await decide(this.#context, (tx) => letGo(tx, this.#context, mine, this.line));
     this.#finish();
   }
 

@@ -76,6 +76,26 @@ describe('used up', () => {
     for (const name of ['a', 'b']) await world.worker(name).reports();
   });
 
+  test('[LIM1.10] a time limit that is set or lowered while a run is at work holds for that run', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: { budget: { wallMs: 3_600_000 } }, b: [] });
+    for (const name of ['a', 'b']) await world.worker(name).says('slowly');
+    await world.advance(60_000);
+    const late = await refused(
+      world.person.raiseBudget(world.worker('a').task, { wallMs: 30_000 }),
+      'invalid_input',
+    );
+    expect(late.message).toContain('wall time: 30 s is below the 1 min');
+    await world.person.raiseBudget(world.worker('a').task, { wallMs: 90_000 });
+    await world.person.raiseBudget(plan.id, { wallMs: 120_000 });
+    await world.advance(20_000);
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+    await world.advance(20_000);
+    expect(await world.states('a', 'b')).toEqual(['failed', 'running']);
+    await world.advance(30_000);
+    expect((await world.task('b')).end).toMatchObject({ status: 'partial', cause: 'budget' });
+  });
+
   test('[LIM1.10] wall time counts from the first run under it; raised in time it ends nothing', async () => {
     await using world = await start();
     const { plan } = await world.plan({ a: [], b: ['a'] }, { budget: { wallMs: 60_000 } });
@@ -185,6 +205,8 @@ describe('raise', () => {
     const a = world.worker('a');
     a.hears({ type: 'started', identity: 'p1', resume: null });
     await quiet();
+    // It answers when its process is asked to end.
+    a.heedsInterrupt = false;
     a.onStop = () => a.hears({ type: 'usage', id: 'last', kind: 'final', tokens: 900, usd: 0 });
     a.hears({ type: 'usage', id: 'first', kind: 'interim', tokens: 130, usd: 0 });
     await quiet();
@@ -195,6 +217,43 @@ describe('raise', () => {
     await world.person.answer({ request: request!.id, answer: 'raise' });
     await quiet();
     expect((await node(world, a.task)).limits.tokens).toBe(1_000);
+  });
+
+  test('[LIM1.13] to what would not let it go on is refused, and stays to be answered', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { turns: 1 } }, b: { budget: { wallMs: 60_000 } } });
+    await world.worker('a').ends('I rest');
+    await world.worker('b').says('slowly');
+    await world.advance(61_000);
+    const [turns, time] = await asked(world);
+    const answers = [
+      [turns!, 'raise turns=1', 'it could not go on. It stopped because of this: turns of'],
+      [turns!, 'raise turns=5=6', 'is no budget'],
+      [time!, 'raise minutes=1', 'it could not go on'],
+      [time!, 'raise minutes=0.5', 'wall time: 30 s is below the 1 min'],
+    ] as const;
+    for (const [{ id }, answer, why] of answers) {
+      const { message } = await refused(world.person.answer({ request: id, answer }), 'invalid_input');
+      expect(message).toContain(why);
+    }
+    expect(await asked(world)).toHaveLength(2);
+    await world.person.answer({ request: turns!.id, answer: 'raise turns=9' });
+    await world.person.answer({ request: time!.id, answer: 'raise minutes=2' });
+    await quiet();
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+  });
+
+  test('[LIM1.13] of a task whose owner has ended is refused with the reason', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    await world.worker('a').spawns('child', { budget: { tokens: 10 } });
+    await world.worker('child').uses('1', 50);
+    const [request] = await asked(world);
+    await world.person.completeTask(world.worker('a').task);
+    await quiet();
+    const answer = world.person.answer({ request: request!.id, answer: 'raise' });
+    expect((await refused(answer, 'wrong_state')).message).toContain('"child"');
+    expect((await node(world, world.worker('child').task)).limits.tokens).toBe(10);
   });
 
   test('[LIM1.13] one limit raised by hand does not start a run that another one would stop', async () => {
@@ -222,7 +281,7 @@ describe('what may be set', () => {
     await a.spec.reserve('2', { tokens: 20 });
     const error = await refused(world.person.raiseBudget(a.task, { tokens: 70, usd: 1 }), 'invalid_input');
     expect(error.message).toContain('70 is below the 80');
-    expect(error.message).toContain('1 is below the 2.5');
+    expect(error.message).toContain('$1 is below the $2.5');
     expect((await node(world, a.task)).limits).toEqual({ tokens: 100, usd: 5 });
     await world.person.raiseBudget(a.task, { tokens: 80 });
     expect((await node(world, a.task)).limits).toEqual({ tokens: 80, usd: 5 });

@@ -143,6 +143,67 @@ describe('a backend that says what each request took', () => {
     });
   });
 
+  test('[LIM1.14] one that says nothing in its turn is estimated from the fifth call on, and stopped', async () => {
+    await using world = await start({ reports: 'request' });
+    await world.plan({ a: { budget: { tokens: 4.5 * callTokens } } });
+    const a = world.worker('a');
+    // The calls of one answer may be made before that request is reported.
+    for (const call of ['1', '2', '3', '4']) await a.calls(call);
+    expect(await used(world, 'a')).toEqual({ tokens: 0, usd: 0 });
+    await a.calls('5');
+    expect((await world.task('a')).end).toMatchObject({ status: 'partial', cause: 'budget' });
+    const { tokens, estimated } = await used(world, 'a');
+    // With the request that was on its way.
+    expect([tokens, estimated?.tokens]).toEqual([6 * callTokens, 6 * callTokens]);
+  });
+
+  test('[LIM1.14] past a limit it is interrupted before anybody looks at what it left', async () => {
+    const interrupts: number[] = [];
+    await using world = await start({
+      reports: 'request',
+      work: () => (interrupts.push(world.worker('a').interrupts), null),
+    });
+    await world.plan({ a: { budget: { tokens: 100 } } });
+    await tells(world.worker('a'), { kind: 'interim', tokens: 200 });
+    expect((await world.task('a')).end).toMatchObject({ cause: 'budget' });
+    expect(interrupts[0]).toBe(1);
+  });
+
+  test('[LIM1.18] usage and the token that says how much is counted are recorded in one change, also of one that is being stopped', async () => {
+    const recorded = new Set<string>();
+    await using world = await start({
+      reports: 'request',
+      sync: async () => {
+        const [agent] = world.agents;
+        const run = agent && (await world.store.get('run', agent.spec.run));
+        if (run?.doc.resume?.startsWith('counted'))
+          recorded.add(`${run.doc.resume} of ${run.doc.used.tokens}`);
+      },
+    });
+    await world.plan({ a: { budget: { tokens: 1_000 } } });
+    const a = world.worker('a');
+    const counts = async (tokens: number): Promise<void> => {
+      a.hears({ type: 'usage', id: `counts ${tokens}`, kind: 'interim', tokens: 100, usd: 0 });
+      a.hears({ type: 'started', identity: 'process 1', resume: `counted ${tokens}` });
+      await quiet();
+    };
+    await counts(100);
+    await counts(200);
+    a.heedsInterrupt = false;
+    a.onStop = () => {
+      a.hears({ type: 'usage', id: 'last', kind: 'final', tokens: 1_500, usd: 0 });
+      a.hears({ type: 'started', identity: 'process 1', resume: 'counted 1500' });
+    };
+    await tells(a, { kind: 'interim', tokens: 900 });
+    expect([...recorded]).toEqual(['counted 100 of 100', 'counted 200 of 200', 'counted 200 of 1100']);
+    expect((await world.task('a')).run).toMatchObject({ resume: 'counted 1500', used: { tokens: 1_500 } });
+    const [request] = await world.person.inbox();
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    expect(world.worker('a').spec.resume).toBe('counted 1500');
+    await world.worker('a').reports();
+  });
+
   test('[LIM1.14] killed in its turn, what it had named stays, and its next life replaces none of it', async () => {
     await using world = await start({ reports: 'request' });
     await world.plan({ a: [] });
@@ -240,6 +301,22 @@ describe('what is reported wrongly', () => {
 });
 
 describe('what nobody knows the price of', () => {
+  test('[EXE5.40] is an estimate until the end of a turn that may name it, also where unknown prices end a run', async () => {
+    await using world = await start({ reports: 'request', settings: { budgets: { unpriced: 'stop' } } });
+    await world.plan({ a: { budget: { usd: 1 } }, b: { budget: { usd: 1 } } });
+    const a = world.worker('a');
+    await tells(a, { kind: 'interim', tokens: 100_000 });
+    await tells(a, { kind: 'final', tokens: 100_000, usd: 0.1 });
+    expect(await used(world, 'a')).toEqual({ tokens: 100_000, usd: 0.1 });
+    expect(await world.state('a')).toBe('running');
+    await a.reports();
+    const b = world.worker('b');
+    await tells(b, { kind: 'interim', tokens: 150_000 });
+    expect(await world.state('b')).toBe('running');
+    await tells(b, { kind: 'interim', tokens: 100_000 });
+    expect((await world.task('b')).end).toMatchObject({ cause: 'budget' });
+  });
+
   test('[EXE5.40] counts as money by an estimate, marked as one, until a price is known', async () => {
     await using world = await start({ reports: 'request' });
     const { plan } = await world.plan({ a: { budget: { usd: 1 } } });
@@ -317,6 +394,24 @@ describe('a person is told', () => {
       expect.stringContaining('over budget: used $0.13 of $0.01'),
     ]);
   });
+});
+
+test('[LIM1.17] a call that died with the daemon counts as what it had set aside', async () => {
+  await using world = await start();
+  const { plan } = await world.plan({ a: { budget: { tokens: 1e6 } } }, { budget: { usd: 5 } });
+  const a = world.worker('a');
+  await a.spec.reserve('1-1', { tokens: 30_000, usd: 0.25 });
+  world.crash();
+  await world.restart();
+  expect(world.worker('a').spec.epoch).toBe(2);
+  for (const id of [a.task, plan.id])
+    expect(await node(world, id)).toMatchObject({
+      used: { tokens: 30_000, usd: 0.25 },
+      estimated: { tokens: 30_000, usd: 0.25 },
+      reserved: {},
+    });
+  expect(await used(world, 'a')).toMatchObject({ tokens: 30_000, estimated: { tokens: 30_000 } });
+  await world.worker('a').reports();
 });
 
 test('[LIM1.17] what is set aside is the engine’s own: no operation of any caller reserves', async () => {
