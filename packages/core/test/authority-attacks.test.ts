@@ -105,3 +105,16 @@ describe('before its plan is approved', () => {
     expect((await world.person.inbox()).map(({ kind }) => kind).toSorted()).toEqual(['plan', 'question']);
   });
 });
+
+test('[BND7.41] a run that reads events looks at a part of the log, and can go on from there', async () => {
+  await using world = await begin();
+  const { boss } = await orchestrated(world);
+  const from = await world.store.lastEvent();
+  for (let i = 0; i < 3_000; i++) await world.person.openSession('chat', 'another');
+  const refusal = await boss.orch.events(from, 1).catch((error: unknown) => error);
+  expect(refusal).toMatchObject({ code: 'limit_reached', data: { after: from + 2_000 } });
+  await boss.spawns('look', { agentType: 'researcher' });
+  const [next] = await boss.orch.events(from + 2_000, 1);
+  expect(next!.number).toBeGreaterThan(from + 3_000);
+  expect(await boss.orch.events(await world.store.lastEvent(), 1)).toEqual([]);
+});

@@ -12,7 +12,21 @@ const AGENT = fileURLToPath(new URL('./flooding-agent.ts', import.meta.url));
 const MODEL = fileURLToPath(new URL('./endless-process.ts', import.meta.url));
 
 /** Ways to flood, each by an agent in the sandbox; `answers` is a model of the built-in loop whose answers have no end. */
-export const FLOODS = ['updates', 'output', 'open', 'requests', 'bodies', 'connections', 'schema', 'answers'];
+export const FLOODS = [
+  'updates',
+  'output',
+  'open',
+  'requests',
+  'bodies',
+  'connections',
+  'schema',
+  'answers',
+  'held',
+  'values',
+  'sessions',
+  'mail',
+  'log',
+];
 
 /** A daemon with agents that flood it. */
 export class FloodedHouse implements AsyncDisposable {

@@ -22,17 +22,23 @@ async function send(message: object): Promise<void> {
 const update = (fields: object): Promise<void> =>
   send({ method: 'session/update', params: { sessionId: 's', update: fields } });
 
-async function call(operation: string, args: unknown): Promise<number> {
-  const body = typeof args === 'string' ? args : JSON.stringify(args);
-  const headers = { authorization: tools.authorization, 'content-type': 'application/json' };
+async function post(path: string, body: string): Promise<number> {
+  const headers = {
+    authorization: tools.authorization,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
   try {
-    const response = await fetch(`${tools.origin}/v1/op/${operation}`, { method: 'POST', headers, body });
+    const response = await fetch(`${tools.origin}${path}`, { method: 'POST', headers, body });
     await response.arrayBuffer();
     return response.status;
   } catch {
     return 0;
   }
 }
+
+const call = (operation: string, args: unknown): Promise<number> =>
+  post(`/v1/op/${operation}`, typeof args === 'string' ? args : JSON.stringify(args));
 
 /** Several loops at once, for ever. */
 const loops = (count: number, step: (i: number) => Promise<unknown>): Promise<unknown> =>
@@ -59,6 +65,16 @@ const doubling = {
   ),
 };
 const backtracking = { type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } };
+
+/** JSON of so many bytes that takes twenty times its length in memory when it is parsed. */
+const values = (bytes: number): string => `[${'{},'.repeat(bytes / 3)}{}]`;
+/** The first message of a client of the protocol's 2025 era. */
+const initialize = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+});
 
 const FLOODS: Readonly<Record<string, () => Promise<unknown>>> = {
   updates: () =>
@@ -90,9 +106,39 @@ const FLOODS: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   requests: () => loops(48, (i) => call(i % 2 ? 'checkUpdates' : 'listTasks', i % 2 ? [] : [{}])),
   bodies: () => {
-    const large = JSON.stringify([{ name: 'p', tasks: [{ id: 'a', prompt: text(9_000_000) }] }]);
-    return loops(16, () => call('savePlan', large));
+    const bodies = [9_000_000, 4_000_000, 1_000_000].map((size) =>
+      JSON.stringify([{ name: 'p', tasks: [{ id: 'a', prompt: text(size) }] }]),
+    );
+    return loops(16, (i) => call('savePlan', bodies[i % bodies.length]));
   },
+  // Each announces as much as may be sent, and sends a byte of it now and then.
+  held: () =>
+    loops(8, () => {
+      const { hostname, port } = new URL(tools.origin);
+      const head = `POST /v1/op/savePlan HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: ${tools.authorization}\r\ncontent-type: application/json\r\ncontent-length: ${10 * 2 ** 20}\r\n\r\n`;
+      const socket = connect(Number(port), hostname, () => socket.write(head));
+      const drip = setInterval(() => socket.write(' '), 500);
+      socket.on('error', () => undefined).resume();
+      return new Promise((resolve) => socket.once('close', resolve))
+        .then(() => clearInterval(drip))
+        .then(() => sleep(1));
+    }),
+  values: () =>
+    Promise.all([
+      // Too many bytes, too many values, and as many as may be.
+      loops(6, (i) => call('savePlan', values([9_000_000, 4_000_000, 270_000][i % 3]!))),
+      loops(4, (i) => post('/mcp', values([4_000_000, 270_000][i % 2]!))),
+      loops(1, () =>
+        update({
+          sessionUpdate: 'tool_call',
+          toolCallId: 'v',
+          rawInput: JSON.parse(values(6_000_000)) as unknown,
+        }),
+      ),
+    ]),
+  sessions: () => loops(32, () => post('/mcp', initialize)),
+  mail: () => loops(4, (i) => call('notifyParent', [{ type: 'info', message: `${i} ${text(900_000)}` }])),
+  log: () => loops(8, () => call('events', [0, 1])),
   connections: () =>
     loops(1_100, () => {
       const { hostname, port } = new URL(tools.origin);

@@ -7,6 +7,7 @@ export * from './errors.ts';
 export * from './event.ts';
 export * from './http/index.ts';
 export * from './ids.ts';
+export * from './json-bounds.ts';
 export * from './json-schema/index.ts';
 export * from './message.ts';
 export * from './navigation.ts';

@@ -334,6 +334,20 @@ describe('MCP over HTTP', () => {
     for (const client of clients) expect((await call(client, 'a2a_list_agents')).isError).toBeFalsy();
   });
 
+  test('[MCP14.1] a caller that opens connections without end ends no call of another', async () => {
+    await using flags = await Flags.make();
+    await using world = await McpRig.start({ legacy: { maxSessions: 40 } });
+    const flag = flags.next();
+    const client = await world.connect(await world.chat(), '2025');
+    const waiting = call(client, 'a2a_spawn_subtask', { agentType: 'waits', prompt: flag.path });
+    await until(async () => (await world.rig.person.listTasks({ open: true })).length === 1);
+    const flooding = await world.chat();
+    for (let i = 0; i < 60; i++) await (await world.post(flooding, initialize)).text();
+    await flag.raise();
+    expect(textOf(await waiting)).toContain('seen it');
+    expect((await call(client, 'a2a_list_agents')).isError).toBeFalsy();
+  });
+
   test('[MCP15] what is no request of the protocol is refused, and the server lives on', async () => {
     await using world = await McpRig.start({ maxBodyBytes: 1_000_000 });
     const token = await world.chat();
@@ -351,7 +365,8 @@ describe('MCP over HTTP', () => {
     expect(await status('a=b', { 'content-type': 'application/x-www-form-urlencoded' })).toBe(415);
     for (const body of [deep, '[]', '7', 'null', '{"__proto__":{"x":1}}', '{"jsonrpc":"2.0"}'])
       expect(await status(body)).toBeLessThan(500);
-    expect(await status(inside(deep))).toBe(200);
+    expect(await status(inside(deep))).toBe(400);
+    expect(await status(inside(`[${'{},'.repeat(300_000)}{}]`))).toBe(400);
     expect(await status(inside('{"__proto__":{"polluted":true}}'))).toBe(200);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
     expect((await fetch(world.url, { method: 'POST' })).status).toBe(401);

@@ -12,6 +12,8 @@ import type { Host } from '../host.ts';
 import type { Store } from '../ports/store.ts';
 
 const PAGE = 10_000;
+/** The events that a call of a run looks at: whose they are is found out one by one, and the log may hold millions. */
+const LOOKED_AT_BY_RUN = 2_000;
 
 export const MAIL = ['mailbox', 'getMessage', 'inbox', 'events'] as const;
 
@@ -42,19 +44,27 @@ export function mail(host: Host, caller: Caller): Pick<Orchestrator, (typeof MAI
     async events(after, limit) {
       await store.barrier();
       const known = await knownCaller(rows, caller);
-      const most = Math.min(limit, PAGE);
+      if (known.role === 'person') return store.events(after, Math.min(limit, PAGE));
       // Pages that hold nothing for this caller are no end of the log.
       for (let from = after; ;) {
-        const page = await store.events(from, most);
+        const page = await store.events(from, known.task ? LOOKED_AT_BY_RUN : PAGE);
         const last = page.at(-1);
         if (!last) return [];
         const shown = await visibleEvents(rows, known, page);
-        if (shown.length > 0) return shown;
+        if (shown.length > 0) return shown.slice(0, limit);
+        if (known.task && page.length === LOOKED_AT_BY_RUN) throw nothingUpTo(last.number);
         from = last.number;
       }
     },
   };
 }
+
+const nothingUpTo = (last: number): ReveilleError =>
+  new ReveilleError(
+    'limit_reached',
+    `None of the events up to ${last} is about your work. Ask for those after ${last}.`,
+    { data: { after: last } },
+  );
 
 /** The events of a page that the caller may see: those about its own tree, or its repository (ID6). */
 export async function visibleEvents(

@@ -65,7 +65,8 @@ export async function standardParts(from: From): Promise<Parts> {
       const onError = (error: Error): void => log.warn('MCP', { error: String(error) });
       const answers = new WeakMap<Request, Promise<void>>();
       const sent = (request: Request): Promise<void> => answers.get(request) ?? Promise.resolve();
-      const server = mcpHttp({ version: VERSION, onError, patience: patienceBy(config), sent });
+      const maxBodyBytes = config.daemon.runBodyBytes;
+      const server = mcpHttp({ version: VERSION, onError, patience: patienceBy(config), sent, maxBodyBytes });
       agents.onChange(() => server.toolsChanged());
       return [
         {

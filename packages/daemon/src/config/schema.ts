@@ -156,6 +156,12 @@ const Daemon = group(
       10 * 2 ** 20,
       'How large one may be that carries a plan or a result.',
     ),
+    runBodyBytes: count(
+      1_024,
+      2 ** 30,
+      4 * 2 ** 20,
+      'How large a request of a run may be, and all together that it is sending.',
+    ),
     answerMs: ms(120_000, 'After which a call that does not wait for anybody is given up.', 100),
     batchMs: ms(50, 'Events that come within this time are sent together.'),
     heartbeatMs: ms(15_000, 'How often an open stream or a waiting call says that it lives.', 10),

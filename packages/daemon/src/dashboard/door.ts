@@ -7,7 +7,7 @@ import { readJson } from '../http/body.ts';
 import type { DashboardFiles } from './files.ts';
 import type { Pages } from './pages.ts';
 
-const SMALL = 1_000;
+const SMALL = { bytes: 1_000, values: 100 };
 
 interface Options {
   readonly files: DashboardFiles;

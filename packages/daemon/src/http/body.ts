@@ -1,16 +1,35 @@
 import type { IncomingMessage } from 'node:http';
-import { ReveilleError, invalidInput } from '@reveille/protocol';
+import { ReveilleError, invalidInput, jsonExcess, type Caller } from '@reveille/protocol';
+import type { Config } from '../config/schema.ts';
 
 /** Deeper than any input of ours: a parser that recurses would be led into the ground. */
 const DEEPEST = 64;
 
+/** A run's body. Parsed it takes 20 MB at most; a plan of 20,000 tasks with all that can be said of each is a person's. */
+const RUN_VALUES = 200_000;
+
+export interface BodyBounds {
+  readonly bytes: number;
+  readonly values: number;
+}
+
+/** How long the body of a caller's request may be, and how much it may hold. */
+export function bodyBounds(limits: Config['daemon'], caller: Caller, large = false): BodyBounds {
+  const bytes = large ? limits.largeBodyBytes : limits.bodyBytes;
+  if (caller.kind !== 'worker') return { bytes, values: Infinity };
+  return { bytes: Math.min(bytes, limits.runBodyBytes), values: RUN_VALUES };
+}
+
 /** The body of a request as JSON. What is too large is not read on. */
-export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+export async function readJson(request: IncomingMessage, { bytes, values }: BodyBounds): Promise<unknown> {
   checkType(request);
   const announced = Number(request.headers['content-length'] ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
-  const value = parse(await readText(request, maxBytes));
-  checkShape(value);
+  if (announced > bytes) throw tooLarge(bytes);
+  const text = await readText(request, bytes);
+  const excess = jsonExcess(text, { values, depth: DEEPEST });
+  if (excess !== null) throw wrong(`The body holds too much: ${excess}.`);
+  const value = parse(text);
+  checkNames(value);
   return value;
 }
 
@@ -62,16 +81,17 @@ function parse(text: string): unknown {
   }
 }
 
-/** Step by step, without recursion: this is what protects those that recurse. */
-function checkShape(root: unknown): void {
-  const waiting: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { value, depth } = next;
-    if (typeof value !== 'object' || value === null) continue;
-    if (depth >= DEEPEST) throw wrong(`The body is nested deeper than ${DEEPEST} levels.`);
+/** Goes through the value without recursion, because nobody has looked at it before. */
+function checkNames(root: unknown): void {
+  const waiting: object[] = [];
+  const keep = (value: unknown): void => {
+    if (typeof value === 'object' && value !== null) waiting.push(value);
+  };
+  keep(root);
+  for (let value = waiting.pop(); value; value = waiting.pop()) {
     // JSON.parse makes it a property like any other; whoever copies such an object may not.
     if (Object.hasOwn(value, '__proto__')) throw wrong('A property may not be called __proto__.');
-    for (const inner of Object.values(value)) waiting.push({ value: inner, depth: depth + 1 });
+    for (const inner of Object.values(value)) keep(inner);
   }
 }
 

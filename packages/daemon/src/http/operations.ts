@@ -13,7 +13,7 @@ import {
 } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Exchange } from './answer.ts';
-import { readJson } from './body.ts';
+import { bodyBounds, readJson } from './body.ts';
 import { checkCounts } from './door.ts';
 import { answerLater, within } from './waiting.ts';
 
@@ -30,7 +30,7 @@ export async function serveOperation(exchange: Exchange, call: OperationCall): P
   if (!isHttpOperation(name)) throw unknownOperation(name);
   const { large, waits }: HttpContract = HTTP_OPERATIONS[name];
   await checkCounts(engine, caller, name);
-  const body = await readJson(exchange.request, large ? limits.largeBodyBytes : limits.bodyBytes);
+  const body = await readJson(exchange.request, bodyBounds(limits, caller, large));
   const args = parseArguments(name, body);
   const gone = goneSignal(exchange);
   const { orchestrator, answered, lost } = engine.exchange(caller);

@@ -14,7 +14,7 @@ import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { sendValue, type Exchange } from './answer.ts';
 import type { Attachments } from './attachments.ts';
-import { readJson } from './body.ts';
+import { bodyBounds, readJson } from './body.ts';
 import type { CredentialedStreams } from './credentialed-streams.ts';
 import type { Credentials } from './credentials.ts';
 import type { EventStreams } from './event-stream.ts';
@@ -48,49 +48,53 @@ const AttachInput = z.strictObject({ session: SessionId });
 /** What each route does for a caller who is known and still counts. */
 export function routes(options: RouteOptions): Routes {
   const { engine, limits, credentials, attachments } = options;
-  const input = async <S extends z.ZodType>({ request }: Exchange, schema: S): Promise<z.output<S>> =>
-    parseInput(schema, await readJson(request, limits.bodyBytes));
+  const input = async <S extends z.ZodType>(
+    { request }: Exchange,
+    { caller }: Asked,
+    schema: S,
+  ): Promise<z.output<S>> => parseInput(schema, await readJson(request, bodyBounds(limits, caller)));
   return {
     health: async (exchange) => sendValue(exchange, await options.health()),
     operation: (exchange, { caller, param }) =>
       serveOperation(exchange, { engine, limits, caller, name: param('operation') }),
     events: (exchange, { caller }) => options.events.serve(exchange, caller),
-    async attach(exchange, { caller }) {
+    async attach(exchange, asked) {
       options.streams.keep(exchange);
-      const { session } = await input(exchange, AttachInput);
-      await attachments.serve(exchange, engine.as(caller), caller, session);
+      const { session } = await input(exchange, asked, AttachInput);
+      await attachments.serve(exchange, engine.as(asked.caller), asked.caller, session);
     },
-    async receipt(exchange, { caller, param }) {
-      attachments.receipt(caller, param('attachment'), await input(exchange, ReceiptInput));
+    async receipt(exchange, asked) {
+      const receipt = await input(exchange, asked, ReceiptInput);
+      attachments.receipt(asked.caller, asked.param('attachment'), receipt);
       sendValue(exchange, null);
     },
-    async detach(exchange, { caller, param }) {
-      await input(exchange, Empty);
-      await attachments.detach(caller, param('attachment'));
+    async detach(exchange, asked) {
+      await input(exchange, asked, Empty);
+      await attachments.detach(asked.caller, asked.param('attachment'));
       sendValue(exchange, null);
     },
-    async grant(exchange, { caller }) {
-      const session = await grantedSession(engine, caller, await input(exchange, GrantInput));
+    async grant(exchange, asked) {
+      const session = await grantedSession(engine, asked.caller, await input(exchange, asked, GrantInput));
       sendValue(exchange, { session, credential: credentials.ofSession(session.id) });
     },
-    async rotate(exchange) {
-      await input(exchange, Empty);
+    async rotate(exchange, asked) {
+      await input(exchange, asked, Empty);
       options.rotate();
       await options.streams.look();
       sendValue(exchange, null);
     },
-    async stop(exchange) {
-      await input(exchange, Empty);
+    async stop(exchange, asked) {
+      await input(exchange, asked, Empty);
       sendValue(exchange, null);
       options.stop();
     },
-    async ticket(exchange) {
-      await input(exchange, Empty);
+    async ticket(exchange, asked) {
+      await input(exchange, asked, Empty);
       sendValue(exchange, { ticket: options.ticket() });
     },
     async view(exchange, { caller, param }) {
-      const asked = await readJson(exchange.request, limits.largeBodyBytes);
-      sendValue(exchange, await options.view(caller, param('view'), asked));
+      const query = await readJson(exchange.request, bodyBounds(limits, caller, true));
+      sendValue(exchange, await options.view(caller, param('view'), query));
     },
   };
 }

@@ -1,9 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
+import { jsonExcess } from '@reveille/protocol';
 import { LEAST_BYTES, Pace } from './pace.ts';
 
 /** The longest line that is a message. Longer ones are let by, however long, without being kept. */
 const LONGEST_LINE = 8 * 2 ** 20;
+/** Of one message: what a tool gave back can be large data, and no agent says it in more values. */
+const BOUNDS = { values: 200_000, depth: 200 };
 const SHOWN = 200;
 
 export interface LineOptions {
@@ -61,6 +64,11 @@ const beginningOf = (parts: readonly Buffer[]): string =>
 function messageIn(line: Buffer, garbage: LineOptions['garbage']): AnyMessage | null {
   const text = line.toString('utf8').trim();
   if (text === '') return null;
+  const excess = jsonExcess(text, BOUNDS);
+  if (excess !== null) {
+    garbage(`a message that holds too much (${excess}): ${text.slice(0, SHOWN)}`);
+    return null;
+  }
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && 'jsonrpc' in value) return value as AnyMessage;

@@ -5,7 +5,7 @@ import {
   readRequestBody,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
-import { ReveilleError } from '@reveille/protocol';
+import { ReveilleError, jsonExcess } from '@reveille/protocol';
 import type { McpCaller, McpOptions, ServerFor } from './caller.ts';
 import { LegacyLeg, type LegacyOptions } from './legacy.ts';
 import { mcpServer } from './server.ts';
@@ -33,6 +33,8 @@ export interface McpHttp {
 }
 
 const BODY_BYTES = 8 * 2 ** 20;
+/** Of a request: several times what the largest input of the catalogue holds. */
+const BOUNDS = { values: 200_000, depth: 64 };
 
 /** Streamable HTTP for both eras of the protocol, from one catalogue. */
 export function mcpHttp(options: McpHttpOptions): McpHttp {
@@ -75,6 +77,8 @@ async function readJson(request: Request, maxBytes: number): Promise<{ value: un
   try {
     const read = await readRequestBody(request, maxBytes);
     if (read.tooLarge) return rpcError(413, -32_000, `The request is larger than ${maxBytes} bytes.`);
+    const excess = jsonExcess(read.text, BOUNDS);
+    if (excess !== null) return rpcError(400, -32_600, `The request holds too much: ${excess}.`);
     return { value: JSON.parse(read.text) };
   } catch {
     return rpcError(400, -32_700, 'Parse error: the body is not valid JSON.');

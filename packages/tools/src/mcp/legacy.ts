@@ -30,6 +30,8 @@ interface Connection {
 }
 
 const SESSIONS = 1_000;
+/** Of one caller, so that whoever opens many makes none of the others be forgotten. */
+const SESSIONS_OF_ONE = 16;
 const ENDED = 1_000;
 const SESSION_HEADER = 'mcp-session-id';
 
@@ -103,11 +105,17 @@ export class LegacyLeg {
   /** Forgetting a connection ends its calls, as if it had broken: what they waited for comes by mail. */
   #remember(id: string, connection: Connection): void {
     this.#sessions.set(id, connection);
-    for (const [oldest, { server }] of this.#sessions) {
-      if (this.#sessions.size <= (this.#options.maxSessions ?? SESSIONS)) break;
-      this.#sessions.delete(oldest);
-      server.close().catch(this.#options.onError);
-    }
+    const own = [...this.#sessions].filter(([, { key }]) => key === connection.key);
+    if (own.length > SESSIONS_OF_ONE) this.#forget(own);
+    if (this.#sessions.size > (this.#options.maxSessions ?? SESSIONS)) this.#forget(this.#sessions);
+  }
+
+  /** Forgets the first of these, which is the one that was used longest ago. */
+  #forget([oldest]: Iterable<[string, Connection]>): void {
+    if (!oldest) return;
+    const [id, { server }] = oldest;
+    this.#sessions.delete(id);
+    server.close().catch(this.#options.onError);
   }
 
   #end(id: string): void {
