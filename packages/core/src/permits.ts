@@ -201,7 +201,7 @@ const SHOWN = 4_000;
 
 /** What exactly, where, who, and why it is asked: to be judged without looking anywhere else. */
 function wordsOf(task: Task, action: Action, { why }: Judged): string {
-  const { tool, kind, command, paths, where, detail, files = [] } = action;
+  const { tool, kind, command, paths, where, detail, files = [], unknownFiles = [] } = action;
   const what = command === null ? `use ${tool}${kind === 'other' ? '' : ` (${kind})`}` : 'run a command';
   const lines = [
     `${formatAgentType(task.agent)} wants to ${what}${where === null ? '' : ` in ${where}`}${command === null && paths.length === 0 ? '.' : ':'}`,
@@ -209,15 +209,21 @@ function wordsOf(task: Task, action: Action, { why }: Judged): string {
     ...paths.slice(0, 50).map(indented),
     ...(detail === '' ? [] : [indented(detail)]),
     ...files.map(fileWords),
+    ...(unknownFiles.length === 0 ? [] : [unknownWords(unknownFiles)]),
     `It works on "${task.name}" (${task.id}). Asked because of ${why}.`,
   ];
   return visible(lines.join('\n'));
 }
 
+const unknownWords = (names: readonly string[]): string =>
+  `Files that these words stand for are not shown, and may change after you approve:\n${names.map(indented).join('\n')}`;
+
 /** A file that the command names, with what it held when this was asked: the yes is for that. */
 function fileWords({ path, size, sha256, text, cut }: NonNullable<Action['files']>[number]): string {
-  const rest = text === null ? 'no text' : cut ? `its first ${text.length} characters:` : 'all of it:';
-  return `${path}, ${size} bytes, sha256 ${sha256}, ${rest}${text === null ? '' : `\n${indented(text)}`}`;
+  const named = `${path}, ${size} bytes, sha256 ${sha256}`;
+  if (text === null) return `${named}, no text`;
+  if (text === '') return `${named}${cut ? ', not shown' : ', empty'}`;
+  return `${named}, ${cut ? `its first ${text.length} characters:` : 'all of it:'}\n${indented(text)}`;
 }
 
 function indented(text: string): string {

@@ -9,7 +9,7 @@ export interface SimpleCommand {
   /** The text of its here-document or here-string; `unknown`: it reads something else. */
   readonly input: ShellWord | 'unknown';
   /** Files that its redirections read. */
-  readonly sources: readonly string[];
+  readonly sources: readonly ShellWord[];
 }
 
 export interface ShellReading {
@@ -43,7 +43,7 @@ interface Draft {
   opaque: boolean;
   redirected: boolean;
   input: ShellWord | 'unknown';
-  sources: string[];
+  sources: ShellWord[];
 }
 
 const draft = (): Draft => ({ words: [], opaque: false, redirected: false, input: 'unknown', sources: [] });
@@ -282,7 +282,7 @@ class ShellReader extends WordReader {
     const target = this.word();
     current.redirected = true;
     if (operator.startsWith('<<') && operator !== '<<<' && target.filled) throw new Unreadable();
-    if (operator === '<' || operator === '<>') current.sources.push(target.text);
+    if (operator === '<' || operator === '<>') current.sources.push(target);
     if (operator === '<<<') current.input = target;
     else if (operator === '<<' || operator === '<<-')
       this.#documents.push({

@@ -19,12 +19,34 @@ test.each([
   ['find . -exec sh each.sh {} +', ['each.sh']],
   ['X=1 sh "my build.sh"', ['my build.sh']],
   ['echo $(sh inner.sh)', ['inner.sh']],
+  ['cd a && cd b && sh build.sh', ['build.sh', 'a/build.sh', 'b/build.sh', 'a/b/build.sh']],
+  ['make -Csub', ['sub/Makefile']],
+  ['npm --prefix=sub test', ['sub/package.json']],
+  ['env --chdir=sub sh build.sh', ['sub/build.sh']],
+  ['perl "a*.pl"', ['a*.pl']],
 ])('[INB3.2] the files of %s', (line, expected) => {
-  expect(filesNamedBy(line)).toEqual(expect.arrayContaining(expected));
+  expect(filesNamedBy(line).names).toEqual(expect.arrayContaining(expected));
 });
 
-test('[INB3.2] are not without number', () => {
-  expect(filesNamedBy('a '.repeat(50_000)).length).toBeLessThanOrEqual(60);
+test.each([
+  ['sh b*.sh', ['b*.sh']],
+  ['sh $script', ['$script']],
+  ['sh < "$script"', ['$script']],
+  ['cd $sub && sh build.sh', ['$sub']],
+  ['sh {build,test}.sh', ['{build,test}.sh']],
+  ['sh build.sh --jobs $n -$x', ['$n']],
+  ['coproc sh build.sh', ['coproc sh build.sh']],
+  ['sh build.sh', []],
+])('[INB3.3] which files only the shell can name: %s', (line, expected) => {
+  expect(filesNamedBy(line).unknown).toEqual(expected);
+});
+
+test('[INB3.2] are not without number, and what is beyond is said', () => {
+  expect(filesNamedBy('a '.repeat(50_000)).names.length).toBeLessThanOrEqual(60);
   const many = Array.from({ length: 5_000 }, (_, i) => `f${i}`).join(' ');
-  expect(filesNamedBy(`sh ${many}`).length).toBeLessThanOrEqual(60);
+  const { names, unknown } = filesNamedBy(`sh ${many}`);
+  expect(names.length).toBeLessThanOrEqual(60);
+  expect(unknown).toContain('f60');
+  const deep = filesNamedBy(`${Array.from({ length: 9 }, (_, i) => `cd d${i} && `).join('')}sh build.sh`);
+  expect(deep.unknown).toContain('d8');
 });

@@ -154,13 +154,64 @@ test('[INB2.43] a yes is for the files that the command names, as they were show
   expect(files.map(({ path }) => path)).toEqual(['build.sh']);
 });
 
+test('[INB2.43] a yes is for every file that is named, by way of folders and links too; what cannot be shown is said', async () => {
+  const rules = ['*run*', 'cat*'].map((command) => ({ command, verdict: 'ask' }));
+  await using house = new AcpHouse({ approvals: { rules } });
+  const client = await house.connect();
+  const many = Array.from({ length: 25 }, (_, i) => `f${i}.sh`);
+  const create = (path: string, content: string) => ({
+    do: 'call' as const,
+    tool: 'create_file',
+    args: { path, content },
+  });
+  const run = (command: string) => ({ do: 'call' as const, tool: 'run_command', args: { command } });
+  const view = await house.run(
+    client,
+    play([
+      create('a/b/run.sh', 'echo deep\n'),
+      create('real.sh', 'echo real\n'),
+      ...many.map((path) => create(path, `echo ${path}\n`)),
+      run('ln -s real.sh run.sh'),
+      run('cd a && cd b && sh run.sh'),
+      run('sh run.sh'),
+      run(`cat ${many.join(' ')}`),
+      run('sh run*.sh; sh /tmp/run.sh; sh ../run.sh'),
+      report('done'),
+    ]),
+  );
+  const first = await asked(client, view);
+  await client.answer({ request: first.id, answer: 'approve' });
+  let last = first;
+  const nextRequest = async (): Promise<Request> => {
+    await until(async () => (await asked(client, view)).id !== last.id);
+    return (last = await asked(client, view));
+  };
+  const swapped = async (file: string, content: string): Promise<Request> => {
+    const before = await nextRequest();
+    expect(before.action?.files?.map(({ path }) => path)).toContain(file);
+    writeFileSync(join(before.action!.where!, file), content);
+    await client.answer({ request: before.id, answer: 'approve' });
+    return nextRequest();
+  };
+  for (const file of ['a/b/run.sh', 'real.sh', 'f24.sh']) {
+    const again = await swapped(file, 'echo SWAPPED\n');
+    if (file !== 'f24.sh') expect(again.text).toContain('echo SWAPPED');
+    await client.answer({ request: again.id, answer: 'deny' });
+  }
+  const { text, action } = await nextRequest();
+  expect(action?.unknownFiles).toEqual(['run*.sh', '/tmp/run.sh', '../run.sh']);
+  expect(text).toMatch(/not shown, and may change after you approve:\n +run\*\.sh/);
+  await client.answer({ request: last.id, answer: 'deny' });
+  await ended(client, view);
+});
+
 test('[INB2.44] one write is asked about once: the edit, and not the same content that is then written through the client', async () => {
   await using house = new AcpHouse({ approvals: { preset: 'careful' } });
   const client = await house.connect();
-  const edit = (path: string, newText: string) => ({
+  const edit = (path: string, newText: string, kind = 'edit') => ({
     do: 'permission' as const,
     title: 'edit',
-    kind: 'edit',
+    kind,
     input: { filepath: path },
     content: [{ type: 'diff', path, oldText: '', newText }],
   });
@@ -174,6 +225,8 @@ test('[INB2.44] one write is asked about once: the edit, and not the same conten
     play([
       edit('a.txt', 'one\n'),
       write('a.txt', 'one\n'),
+      // A call that brings content is a write, also if it says that it only reads.
+      edit('c.txt', 'one\n', 'read'),
       // A second time, another content and another file are other writes.
       write('a.txt', 'one\n'),
       write('a.txt', 'two\n'),
@@ -182,15 +235,21 @@ test('[INB2.44] one write is asked about once: the edit, and not the same conten
     ]),
   );
   const seen: string[] = [];
-  for (let i = 0; i < 4; i++) {
+  for (let i = 0; i < 5; i++) {
     const request = await asked(client, view);
     seen.push(`${request.action?.tool} ${request.action?.paths.join()}`);
-    expect(request.text).toContain(i === 2 ? 'two' : 'one');
+    expect(request.text).toContain(i === 3 ? 'two' : 'one');
     await client.answer({ request: request.id, answer: i === 0 ? 'approve' : 'deny' });
-    if (i < 3) await until(async () => (await asked(client, view)).id !== request.id);
+    if (i < 4) await until(async () => (await asked(client, view)).id !== request.id);
   }
   await ended(client, view);
-  expect(seen).toEqual(['edit_file a.txt', 'create_file a.txt', 'create_file a.txt', 'create_file b.txt']);
+  expect(seen).toEqual([
+    'edit_file a.txt',
+    'edit_file c.txt',
+    'create_file a.txt',
+    'create_file a.txt',
+    'create_file b.txt',
+  ]);
   const { files } = await client.diffTask(view.task.id);
   expect(files.map(({ path }) => path)).toEqual(['a.txt']);
 });

@@ -109,6 +109,17 @@ describe('a tool of ours', () => {
       expect(ruledOut(call, judging), JSON.stringify(call)).toBeNull();
       expect(actionOf(call, judging)).toMatchObject({ paths: ['secret.env'] });
     }
+    const diff = [{ type: 'diff', path: 'a.txt', oldText: '', newText: 'x' }];
+    for (const call of [
+      { kind: 'read', title: 'read', content: diff },
+      { kind: 'think', title: 'think', content: diff },
+      { kind: 'execute', title: 'ls', content: diff },
+      { kind: 'execute', title: 'ls', rawInput: { command: 'ls' }, content: diff },
+      { name: own, content: diff },
+    ]) {
+      expect(actionOf(call, judging)).toMatchObject({ tool: 'edit_file', kind: 'write', paths: ['a.txt'] });
+      expect(ruledOut(call, { ...judging, writes: false })).toBe('deny');
+    }
     const reading = { name: 'mcp__reveille__read_file', rawInput: { path: 'a' } };
     expect(actionOf(reading, judging)).toMatchObject({ tool: 'read_file', kind: 'read', paths: ['a'] });
     // Data that it reports is no command of its.

@@ -161,6 +161,8 @@ export const Action = z.object({
       }),
     )
     .optional(),
+  /** Words of the command that may stand for more files, of which nothing is known. */
+  unknownFiles: z.array(z.string()).optional(),
   /** Of all of it, to the last byte: a leave is for this and nothing else. */
   digest: z.string().min(1).max(200),
 });

@@ -130,31 +130,38 @@ async function permitWithFiles(
   };
 }
 
-const MOST_FILES = 20;
+/** Of so many files the beginning is shown. All count for what is approved. */
+const FILES_SHOWN = 20;
 const FILE_SHOWN = 4_000;
 
 async function withFiles(action: Action, read: ReadFile): Promise<Action> {
+  const { names, unknown } = filesNamedBy(action.command ?? '');
   const files: NonNullable<Action['files']> = [];
-  for (const name of filesNamedBy(action.command ?? '')) {
-    const content = files.length < MOST_FILES ? await read(inside(name, action.where)) : null;
-    if (content && !files.some(({ path }) => path === content.path)) files.push(shownFile(content));
+  const unknownFiles = [...unknown];
+  for (const name of names) {
+    const path = inside(name, action.where);
+    const content = await read(path);
+    if (!content && isElsewhere(path)) unknownFiles.push(path);
+    if (content && !files.some((file) => file.path === content.path))
+      files.push(shownFile(content, files.length < FILES_SHOWN ? FILE_SHOWN : 0));
   }
-  if (files.length === 0) return action;
+  const known = unknownFiles.length === 0 ? action : { ...action, unknownFiles };
+  if (files.length === 0) return known;
   const contents = files.map(({ path, size, sha256 }) => [path, size, sha256]);
-  return { ...action, files, digest: sha256Of(JSON.stringify([action.digest, contents])) };
+  return { ...known, files, digest: sha256Of(JSON.stringify([action.digest, contents])) };
 }
 
-function shownFile(content: FileContent): NonNullable<Action['files']>[number] {
-  const { path, size, bytes } = content;
-  const isText = !bytes.subarray(0, FILE_SHOWN * 4).includes(0);
-  const beginning = isText
-    ? bytes
-        .subarray(0, FILE_SHOWN * 4)
-        .toString('utf8')
-        .slice(0, FILE_SHOWN)
-    : null;
-  const cut = beginning !== null && Buffer.byteLength(beginning) < size;
-  return { path, size, sha256: sha256Of(bytes), text: beginning, cut };
+/** Where files may be that the door does not open and the agent can write: its own home, temporary files, a git directory. */
+const isElsewhere = (path: string): boolean =>
+  /^(?:~|\/(?:tmp|var\/tmp|home|root|Users|proc|run|dev\/shm|dev\/fd)(?:\/|$))|(?:^|\/)(?:\.\.|\.git)(?:\/|$)/i.test(
+    path,
+  );
+
+function shownFile({ path, size, bytes }: FileContent, most: number): NonNullable<Action['files']>[number] {
+  const start = bytes.subarray(0, FILE_SHOWN * 4);
+  const text = start.includes(0) ? null : start.toString('utf8').slice(0, most);
+  const cut = text !== null && Buffer.byteLength(text) < size;
+  return { path, size, sha256: sha256Of(bytes), text, cut };
 }
 
 export const sha256Of = (data: string | Uint8Array): string =>

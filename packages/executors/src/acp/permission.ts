@@ -75,10 +75,10 @@ export function actionOf(
   const input = call['rawInput'];
   const own = ownNameOf(call, ownTools);
   const { command: carried, paths } = carriedBy(call, own !== null);
-  const named = own === null ? (TOOLS[textOf(call['kind'])] ?? UNKNOWN(title)) : ownTool(own);
+  const diffs = diffsOf(call);
+  const named = own === null || diffs.length > 0 ? (TOOLS[kindOf(call)] ?? UNKNOWN(title)) : ownTool(own);
   const [tool, kind] = carried === '' || CHANGES.has(named[1]) ? named : TOOLS.execute;
   const command = carried || (kind === 'command' ? title : null);
-  const diffs = diffsOf(call);
   const said = [title, ...(input === undefined ? [] : [shown(input, MOST_SHOWN)]), ...diffs.map(diffWords)];
   return {
     tool,
@@ -89,6 +89,12 @@ export function actionOf(
     input: [title, textOf(call['kind']), input ?? null, paths, diffs],
     detail: command === null || command !== title ? said.join('\n') : '',
   };
+}
+
+/** What a call does: whatever brings the new content of a file changes it, whatever it is called. */
+function kindOf(call: Fields): string {
+  const kind = textOf(call['kind']);
+  return WRITES.has(kind) || diffsOf(call).length === 0 ? kind : 'edit';
 }
 
 /** What a file would become, as far as an agent says it. */
@@ -174,7 +180,7 @@ export function ruledOut(
   call: Fields,
   { writes, ownTools }: Pick<Judging, 'writes' | 'ownTools'>,
 ): 'allow' | 'deny' | null {
-  const kind = textOf(call['kind']);
+  const kind = kindOf(call);
   // Out of the mode that we started it in there is no way.
   if (kind === 'switch_mode') return 'deny';
   if (!writes && WRITES.has(kind)) return 'deny';
@@ -187,7 +193,7 @@ export function ruledOut(
 export function judge(call: Fields, judging: Judging): 'allow' | 'deny' | 'ask' {
   const { policy, confined, ownTools } = judging;
   const runs = carriedBy(call, ownNameOf(call, ownTools) !== null).command !== '';
-  const kind = runs ? 'execute' : textOf(call['kind']);
+  const kind = runs ? 'execute' : kindOf(call);
   const ruled = ruledOut(call, judging);
   if (ruled) return ruled;
   if (policy === 'ask') return 'ask';
