@@ -21,8 +21,11 @@ function auditMessage(auditor: Auditor, { before, after }: Delta<'message'>): vo
   if (before.state !== after.state) {
     // What one that stands still was answered, its executor has at once.
     const heard = before.state === 'queued' && after.state === 'read' && auditor.ledger.isLeave(after);
+    // An answer that counted as received did not arrive after all.
+    const undone = before.state === 'read' && after.state === 'queued' && auditor.lostAnswers.has(after.id);
+    if (undone) auditor.sights.saw('read mail given back');
     auditor.check(
-      heard || MOVES[before.state].includes(after.state),
+      heard || undone || MOVES[before.state].includes(after.state),
       'mail',
       `message ${after.id} (${after.kind}) went from ${before.state} to ${after.state}`,
     );

@@ -70,6 +70,8 @@ export class Auditor {
   readonly sights = new Sights(this.ledger);
   readonly settings: Settings;
   readonly keys = new Map<string, string>();
+  /** Messages in answers that did not arrive. */
+  readonly lostAnswers = new Set<string>();
   /** Requests that somebody said are for the next one up. */
   readonly toldToPassOn = new Set<string>();
   /** Children a session did not spawn but was handed. */

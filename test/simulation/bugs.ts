@@ -1,3 +1,4 @@
+import { BUGS_OF_CALLS } from './bugs-calls.ts';
 import { BUGS_OF_COMMAND } from './bugs-command.ts';
 import { BUGS_OF_FILES } from './bugs-files.ts';
 import { BUGS_OF_ROOM } from './bugs-room.ts';
@@ -17,4 +18,5 @@ export const BUGS: readonly PlantedBug[] = [
   ...BUGS_OF_STEERING,
   ...BUGS_OF_ROOM,
   ...BUGS_OF_COMMAND,
+  ...BUGS_OF_CALLS,
 ];

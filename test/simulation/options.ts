@@ -31,7 +31,12 @@ export const FAULTS = [
   'broken_connection',
 ] as const;
 export const FAULTS_OF_FILES = ['no_worktree', 'work_not_taken', 'escape'] as const;
-export type Fault = (typeof FAULTS)[number] | (typeof FAULTS_OF_FILES)[number];
+/** Only where answers travel. */
+export const FAULTS_OF_CALLS = ['broken_exchange'] as const;
+export type Fault =
+  | (typeof FAULTS)[number]
+  | (typeof FAULTS_OF_FILES)[number]
+  | (typeof FAULTS_OF_CALLS)[number];
 
 /** Those that keep a word from being recorded at once. */
 export const FAULTS_THAT_HOLD_UP: readonly Fault[] = [
@@ -99,8 +104,11 @@ export const HABITS_OF_COMMAND = [
   'nonsense',
   'doors',
 ] as const;
+/** Drawn apart a third time: calls whose answers travel, side by side, and break off or are given up on the way. */
+export const HABITS_OF_CALLS = ['exchanges', 'calls_beside', 'calls_given_up', 'chat_calls'] as const;
 export type Habit =
   | (typeof HABITS)[number]
+  | (typeof HABITS_OF_CALLS)[number]
   | (typeof HABITS_OF_STEERING)[number]
   | (typeof HABITS_OF_COMMAND)[number]
   | 'conflicts';
@@ -147,6 +155,8 @@ export function expand(seed: number): SimOptions {
   const steeringRate = steering.pick([0, 0.6, 0.95]) ?? 0;
   const command = new Chance(seed, 11);
   const commandRate = command.pick([0, 0, 0.6, 0.95]) ?? 0;
+  const calls = new Chance(seed, 13);
+  const callRate = calls.pick([0, 0, 0.6, 0.95]) ?? 0;
   return {
     seed,
     hosts,
@@ -154,12 +164,14 @@ export function expand(seed: number): SimOptions {
     faults: new Set([
       ...FAULTS.filter(() => chance.hit(faultRate)),
       ...FAULTS_OF_FILES.filter(() => files && apart.hit(faultRate)),
+      ...FAULTS_OF_CALLS.filter(() => calls.hit(callRate)),
     ]),
     habits: new Set([
       ...HABITS.filter(() => chance.hit(habitRate)),
       ...(files && apart.hit(habitRate) ? (['conflicts'] as const) : []),
       ...HABITS_OF_STEERING.filter(() => steering.hit(steeringRate)),
       ...HABITS_OF_COMMAND.filter(() => command.hit(commandRate)),
+      ...HABITS_OF_CALLS.filter(() => calls.hit(callRate)),
     ]),
     wildness: chance.pick([0.3, 1, 1, 2.5]) ?? 1,
     plans: chance.hit(0.2) ? 2 : 1,

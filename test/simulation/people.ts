@@ -36,6 +36,7 @@ type Deed =
   | 'attach'
   | 'detach'
   | 'chatSpawn'
+  | 'chatCalls'
   | 'endChat'
   | 'stopAll'
   | 'deploy'
@@ -103,6 +104,7 @@ export class People {
       attach: on('chat', 2),
       detach: on('chat_leaves', 1),
       chatSpawn: on('chat', 3),
+      chatCalls: this.#world.has('chat') ? on('chat_calls', 8) : 0,
       endChat: on('chat_leaves', 0.4),
       stopAll: on('emergency_stop', 0.15),
       ...Object.fromEntries(
@@ -162,6 +164,8 @@ export class People {
         return this.#seats.leave(this.#seats.any());
       case 'chatSpawn':
         return this.#seats.spawn(life);
+      case 'chatCalls':
+        return this.#seats.calls(life);
       case 'endChat':
         return this.#seats.end(person);
       default:
@@ -320,6 +324,7 @@ export class People {
     await each(sessions, 'attach', (_person, session) =>
       this.#seats.attach(life, this.#seats.seat(session.id)),
     );
+    await this.#try(life, 'call again', () => this.#seats.callAgain());
     await this.#try(life, 'look', (person) => lookInto(world, person));
     const plans = [...rows.plan.values()];
     await each(

@@ -7,6 +7,7 @@ import type { Mind } from './mind.ts';
 import { ConnectionLost } from './connection-lost.ts';
 import { sayLate } from './late-word.ts';
 import { script } from './script.ts';
+import { Travel } from './travel.ts';
 import type { World } from './world.ts';
 
 /**
@@ -314,6 +315,9 @@ export class Process implements Agent {
     await world.timeline.sleep(world.chance.int(0, 4));
     if (this.alive && this.#stretch === stretch) this.#aborts.add(abort);
     else await new Promise(() => {});
+    const travel = world.has('exchanges') ? new Travel(life, caller) : null;
+    // A call that is sent shows what the agent had by then.
+    if (travel) this.mind.memory.keep();
     const waits = ['await', 'spawn and wait'].includes(name);
     if (waits) this.#wait(1);
     if (name.startsWith('reports')) this.#reporting = true;
@@ -321,11 +325,14 @@ export class Process implements Agent {
       const answered = world.invoke(
         life,
         `${this.identity} ${name}`,
-        () => make(life.engine.as(caller), abort.signal),
+        () => make(travel?.orchestrator ?? life.engine.as(caller), abort.signal),
         verify,
       );
+      if (waits) travel?.giveUpSoon(abort);
       const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
-      return await this.#arrive(Promise.race([answered, broken]), stretch);
+      const hears = (): boolean => this.alive && this.#stretch === stretch && !abort.signal.aborted;
+      const arriving = Promise.race([travel ? travel.bring(answered, hears) : answered, broken]);
+      return await this.#arrive(arriving, stretch);
     } finally {
       this.#aborts.delete(abort);
       if (waits && this.#stretch === stretch) this.#wait(-1);

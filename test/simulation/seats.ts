@@ -3,6 +3,7 @@ import { checkTaken, sawSpawned } from './acknowledged.ts';
 import { attempt } from './attempt.ts';
 import type { Life } from './life.ts';
 import { Memory } from './mind.ts';
+import { Travel } from './travel.ts';
 import { wordsFor } from './wishes.ts';
 import type { World } from './world.ts';
 
@@ -13,6 +14,8 @@ interface Seat {
   attachedTo: Life | null;
   detach: (() => Promise<void>) | null;
   attaching: Life | null;
+  /** The engine that its calls go to. */
+  calling: Life | null;
 }
 
 /** The engine as a caller sees it, with every call seen by the world. */
@@ -77,6 +80,7 @@ export class Seats {
         attachedTo: null,
         detach: null,
         attaching: null,
+        calling: null,
       };
       this.#seats.set(session, seat);
     }
@@ -106,6 +110,42 @@ export class Seats {
       sawSpawned(world, seat.session, inputs)(spawned.map(({ task }) => task));
     };
     await Promise.all(world.has('same_key') ? [spawn(), spawn()] : [spawn()]);
+  }
+
+  /** A chat that nothing is attached to asks for its mail, by several calls side by side. */
+  async calls(life: Life): Promise<void> {
+    const { chance } = this.#world;
+    const seat = this.any();
+    if (!seat || seat.attachedTo || seat.attaching) return;
+    if (!seat.calling || seat.calling.dead) seat.calling = life;
+    await Promise.all(Array.from({ length: chance.int(1, 3) }, () => this.#check(seat)));
+  }
+
+  /** Calls once more wherever somebody called: that shows that what came before has arrived. */
+  async callAgain(): Promise<void> {
+    for (const seat of this.#seats.values()) await this.#check(seat);
+  }
+
+  async #check(seat: Seat): Promise<void> {
+    const { chance, timeline } = this.#world;
+    await timeline.sleep(chance.int(0, 40));
+    const life = seat.calling;
+    if (!life || life.dead || this.#seats.get(seat.session) !== seat) return;
+    const travel = new Travel(life, { kind: 'session', session: seat.session });
+    seat.memory.keep();
+    const what = `${seat.session} checks updates`;
+    const abort = new AbortController();
+    const children = this.#world.auditor.ledger.tasksOf(seat.session).map(({ id }) => id);
+    const taskIds = chance.hit(0.5) ? children.slice(-3) : [];
+    const answered = this.#world.invoke(life, what, async () => {
+      if (taskIds.length === 0) return travel.orchestrator.checkUpdates();
+      const wanted = { taskIds, mode: 'any', timeoutMs: 3_000 } as const;
+      return (await travel.orchestrator.awaitSubtasks(wanted, { signal: abort.signal })).deliveries;
+    });
+    travel.giveUpSoon(abort);
+    const deliveries = await travel.bring(answered, () => !life.dead && !abort.signal.aborted);
+    for (const delivery of deliveries) this.#world.took(seat.memory, delivery);
+    for (const { message } of deliveries) this.#answerSoon(seat, message);
   }
 
   async attach(life: Life, seat: Seat | undefined): Promise<void> {

@@ -45,6 +45,9 @@ export const SIGHTS = [
   'failure decided by person',
   'bound request answered by worker',
   'bound request answered by person',
+  'answer with mail lost',
+  'mail given while another call was under way',
+  'read mail given back',
 ] as const;
 export type Sight = (typeof SIGHTS)[number];
 

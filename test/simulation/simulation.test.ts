@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import corpus from './corpus.json' with { type: 'json' };
 import { BUGS } from './bugs.ts';
 import { INVARIANTS } from './auditor.ts';
-import { FAULTS, FAULTS_OF_FILES } from './options.ts';
+import { FAULTS, FAULTS_OF_CALLS, FAULTS_OF_FILES } from './options.ts';
 import { plantInto } from './plant.ts';
 import { range, runSeeds, type JobResult } from './runner.ts';
 import { SIGHTS } from './sights.ts';
@@ -28,7 +28,9 @@ test(`every invariant holds in ${SEEDS} simulated worlds`, { timeout: TEN_MINUTE
   expect(replay(result)).toEqual([]);
   expect(result.seeds).toBe(SEEDS);
   // None of the faults is there in name only.
-  expect([...FAULTS, ...FAULTS_OF_FILES].filter((fault) => !result.struck[fault])).toEqual([]);
+  expect(
+    [...FAULTS, ...FAULTS_OF_FILES, ...FAULTS_OF_CALLS].filter((fault) => !result.struck[fault]),
+  ).toEqual([]);
   expect(SIGHTS.filter((sight) => !result.sights[sight])).toEqual([]);
 });
 

@@ -11,6 +11,7 @@ export interface MoreDoing {
 export const MORE_DOINGS: Readonly<Record<string, MoreDoing>> = {
   leave: { habit: 'leave', weight: 6, act: askLeave },
   restToAsk: { habit: 'rest_to_ask', weight: 6, act: restToAsk },
+  beside: { habit: 'calls_beside', weight: 8, act: callBeside },
 };
 
 const CHOICES = ['allow', 'deny'] as const;
@@ -40,6 +41,37 @@ async function askLeave(agent: Process): Promise<void> {
     () => `${agent.identity} was told "${answer}" to "${key}", and nobody said that, or it was used before`,
   );
   if (used) world.leaveUsed.add(used.id);
+}
+
+/**
+ * Several calls side by side, as of one message of a model or of agents of its own: one takes mail, the others say
+ * something. Now and then nobody waits for them, and the turn may end meanwhile.
+ */
+async function callBeside(agent: Process): Promise<void> {
+  const { world, mind } = agent;
+  const { chance } = world;
+  const taskIds = [...mind.children];
+  const take = async (): Promise<void> => {
+    const deliveries =
+      taskIds.length > 0 && chance.hit(0.7)
+        ? await agent.call('await', async (to, signal) => {
+            const wanted = { taskIds, mode: 'any', timeoutMs: 5_000 } as const;
+            return (await to.awaitSubtasks(wanted, { signal })).deliveries;
+          })
+        : await agent.call('checks updates beside', (to) => to.checkUpdates());
+    if (deliveries.length > 0) world.auditor.sights.saw('mail given while another call was under way');
+    world.absorbDeliveries(agent, deliveries);
+  };
+  const tell = async (): Promise<void> => {
+    for (let i = chance.int(1, 8); i > 0; i--) {
+      await agent.work(chance.skewed(0, 1_500));
+      const message = `beside ${world.nextPid()}`;
+      await agent.call('notifies beside', (to) => to.notifyParent({ type: 'info', message }));
+    }
+  };
+  const settled = Promise.allSettled([take(), tell()]);
+  if (chance.hit(0.4)) return;
+  for (const one of await settled) if (one.status === 'rejected') throw one.reason;
 }
 
 /** Asks, and ends its turn: the answer wakes it. */

@@ -42,10 +42,11 @@ export class Host {
     if (caller.kind === 'person') return;
     const calls = [...(this.#inHands.get(caller.session) ?? [])].filter((call) => hadArrived(call, began));
     if (calls.length === 0) return;
-    this.#forget(caller.session, calls);
     await decide(this.context, async (tx) => {
       for (const { carried } of calls) await markReadTaken(tx, carried);
     });
+    // Not before it is on record: if the store fails, the next call proves it.
+    this.#forget(caller.session, calls);
   }
 
   #forget(session: SessionId, calls: readonly CallExchange[]): void {
