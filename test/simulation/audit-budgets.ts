@@ -6,8 +6,8 @@ const NAMES = ['tokens', 'usd', 'turns', 'spawns'] as const;
 type Name = (typeof NAMES)[number];
 /** A tick, and what it takes to record an end. */
 const SOON_MS = 3_000;
-/** What is on disk was decided a moment before. */
-const ON_ITS_WAY_MS = 5;
+/** What is on disk was decided a moment before: a decision takes its time when it begins, and its reads may be slow. */
+const ON_ITS_WAY_MS = 250;
 
 /** LIM1: what is used and set aside stays within the limits, all the way up. */
 export class BudgetAudit {

@@ -23,14 +23,6 @@ export const BUGS_OF_CALLS: readonly PlantedBug[] = [
     why: 'as above, for a chat',
   },
   {
-    name: 'unsent-answer-counts-at-the-end-of-the-turn',
-    invariant: 'ends',
-    file: core('agent-line.ts'),
-    find: `    return inHand ? hadArrived(inHand.handOver, moment) : (`,
-    replace: `    return inHand ? moment > 0 : (`,
-    why: 'a turn or a run that ends while an answer is on its way counts its mail as read',
-  },
-  {
     name: 'lost-answer-gives-nothing-back',
     invariant: 'liveness',
     file: core('host.ts'),
@@ -42,15 +34,5 @@ export const BUGS_OF_CALLS: readonly PlantedBug[] = [
 
   /** The conn`,
     why: 'mail of a chat whose answer broke off stays delivered for ever',
-  },
-  {
-    name: 'abandoned-await-keeps-mail',
-    invariant: 'liveness',
-    file: core('calls.ts'),
-    find: `      if (this.#answered) return await putBack(this.#context, taken.messages, 'no');
-`,
-    replace: `      if (this.#answered) return;
-`,
-    why: 'an await that was given up while it looked keeps what it took until the turn ends',
   },
 ];

@@ -156,7 +156,7 @@ export function expand(seed: number): SimOptions {
   const command = new Chance(seed, 11);
   const commandRate = command.pick([0, 0, 0.6, 0.95]) ?? 0;
   const calls = new Chance(seed, 13);
-  const callRate = calls.pick([0, 0, 0.6, 0.95]) ?? 0;
+  const callRate = calls.pick([0, 0.6, 0.95]) ?? 0;
   return {
     seed,
     hosts,

@@ -311,13 +311,12 @@ export class Process implements Agent {
     if (this.life.dead) this.life = this.#reconnect() ?? this.life;
     const { life } = this;
     const caller = { kind: 'worker', session: spec.session, run: spec.run, epoch: spec.epoch } as const;
-    this.mind.memory.keep();
     await world.timeline.sleep(world.chance.int(0, 4));
     if (this.alive && this.#stretch === stretch) this.#aborts.add(abort);
     else await new Promise(() => {});
     const travel = world.has('exchanges') ? new Travel(life, caller) : null;
-    // A call that is sent shows what the agent had by then.
-    if (travel) this.mind.memory.keep();
+    // As it is sent: somebody may have steered the agent while the call was on its way.
+    this.mind.memory.keep();
     const waits = ['await', 'spawn and wait'].includes(name);
     if (waits) this.#wait(1);
     if (name.startsWith('reports')) this.#reporting = true;

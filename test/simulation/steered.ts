@@ -28,7 +28,8 @@ async function askLeave(agent: Process): Promise<void> {
   const patienceMs = world.chance.hit(0.3) ? world.chance.skewed(1, 20_000) : null;
   const answer = await agent.standStill({ text: `may I ${key}?`, options: [...CHOICES], key }, patienceMs);
   mind.wish = null;
-  const used = [...world.auditor.ledger.rows.request.values()].find(
+  // The newest: an earlier one with the same words may have been given up, and its answer came by mail.
+  const used = [...world.auditor.ledger.rows.request.values()].findLast(
     (request) =>
       request.task === mind.task &&
       request.key === key &&

@@ -115,6 +115,8 @@ export class Trees {
   /** A retry of what failed does not build on its ruins. */
   #checkFresh(task: Task, run: string, known: Tree | undefined, fresh: boolean): void {
     if (!known || known.run === run) return;
+    // A run that was ended by hand while its checkout was being made is the last one itself.
+    if (this.#world.auditor.ledger.rows.run.get(run)?.state === 'ended') return;
     // The last one may have ended before it had a checkout.
     const { lastRun } = this.#world.auditor.ledger.rows.task.get(task.id) ?? task;
     const last = this.#world.auditor.ledger.rows.run.get(lastRun ?? known.run)?.end;
