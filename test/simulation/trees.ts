@@ -86,6 +86,7 @@ export class Trees {
     };
     const unused = (): Promise<never> => Promise.reject(new Error('nobody does this here'));
     return {
+      inspect: () => soon(() => ({ start: { snapshot: null }, files: [], count: 0 })),
       open: (spec) => soon(() => this.#open(spec)),
       checkpoint: (task) => soon(() => this.#commit(task)),
       changedSince: (task, commit) => soon(() => this.#changedSince(task, commit)),

@@ -45,13 +45,17 @@ export class House extends OwnHouse {
 
   /** A plan whose tasks do what their scripts say. */
   plan(name: string, tasks: Readonly<Record<string, WrittenScript>>, also: object = {}): string {
+    return this.write(`${name}.yaml`, this.planText(name, tasks, also));
+  }
+
+  planText(name: string, tasks: Readonly<Record<string, WrittenScript>>, also: object = {}): string {
     const written = Object.entries(tasks).map(([id, script]) => ({
       id,
       agent: 'scripted:agent',
       prompt: withScript('Do.', script),
       ...also,
     }));
-    return this.write(`${name}.yaml`, JSON.stringify({ name, integrate: false, tasks: written }));
+    return JSON.stringify({ name, integrate: false, tasks: written });
   }
 }
 

@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { cli } from '../src/cli.ts';
 import type { Io } from '../src/io.ts';
 
@@ -12,6 +12,8 @@ interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly input?: string;
+  /** Both ends are a terminal; what is typed is written to it. */
+  readonly typed?: (typing: PassThrough) => void;
   /** Ends it as Ctrl-C would. */
   readonly signal?: AbortSignal;
   /** Told of everything it writes, as it comes. */
@@ -22,15 +24,21 @@ interface RunOptions {
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   let out = '';
   let err = '';
-  const input = new PassThrough();
-  input.end(options.input ?? '');
+  const input = Object.assign(new PassThrough(), { isTTY: options.typed !== undefined });
+  if (options.typed) options.typed(input);
+  else input.end(options.input ?? '');
   const io: Io = {
-    out: {
-      write(text) {
-        out += text;
-        options.wrote?.(out);
-      },
-    },
+    out: Object.assign(
+      new Writable({
+        decodeStrings: false,
+        write(text, _encoding, done) {
+          out += String(text);
+          options.wrote?.(out);
+          done();
+        },
+      }),
+      { isTTY: options.typed !== undefined, columns: 120 },
+    ),
     err: { write: (text) => (err += text) },
     in: input,
     env: options.env ?? { HOME: '/nowhere', PATH: process.env['PATH'] },

@@ -28,6 +28,7 @@ const paper: Workspaces = {
     environment: {},
     notices: [],
   }),
+  inspect: async () => ({ start: { snapshot: null }, files: [], count: 0 }),
   checkpoint: async () => 'c0ffee',
   changedSince: async () => FILES,
   look: async () => NOTHING_FOUND,

@@ -50,12 +50,19 @@ export async function openWorkspace(
   const from = task.from?.attempt === run.attempt ? task.from.snapshot : undefined;
   const ruin = last?.status === 'failed' || last?.status === 'cancelled';
   const fresh = from === undefined ? ruin : from !== null;
-  const origin = await originOf(world, task, plan?.baseBranch ?? null);
+  const origin = await originOf(world, task, {
+    branch: plan?.baseBranch ?? null,
+    startsFrom: task.startsFrom ?? plan?.startsFrom ?? null,
+  });
   const spec: OpenSpec = { task, run: run.id, plan, origin, fresh, from, readOnly, signal };
   return world.workspaces.open(spec);
 }
 
-async function originOf({ store }: World, task: Task, branch: string | null): Promise<Origin> {
+async function originOf(
+  { store }: World,
+  task: Task,
+  base: Pick<Extract<Origin, { kind: 'base' }>, 'branch' | 'startsFrom'>,
+): Promise<Origin> {
   if (task.reviews) {
     const reviewed = (await store.get('task', task.reviews.task))?.doc;
     if (reviewed) return { kind: 'shared', with: reviewed };
@@ -65,11 +72,11 @@ async function originOf({ store }: World, task: Task, branch: string | null): Pr
     const parent = owner?.task ? (await store.get('task', owner.task))?.doc : undefined;
     if (parent) return { kind: 'shared', with: parent };
   }
-  if (isIntegrator(task)) return { kind: 'integration', branch };
+  if (isIntegrator(task)) return { kind: 'integration', branch: base.branch };
   if (task.checkpoint !== null) return { kind: 'checkpoint', commit: task.checkpoint };
-  if (task.dependencies.length === 0) return { kind: 'base', branch };
+  if (task.dependencies.length === 0) return { kind: 'base', ...base };
   const made = await Promise.all(task.dependencies.map((id) => madeBy(store, id)));
-  return { kind: 'dependencies', branch, made: made.flat() };
+  return { kind: 'dependencies', ...base, made: made.flat() };
 }
 
 async function madeBy(store: World['store'], id: TaskId): Promise<Made[]> {

@@ -3,6 +3,7 @@ import {
   ReveilleError,
   isTerminal,
   type AgentType,
+  type CheckoutStart,
   type Plan,
   type PlanId,
   type PlanTaskInput,
@@ -34,7 +35,7 @@ export async function createPlan(
   tx: Tx,
   context: Context,
   given: CheckedPlan,
-  options: { owner: SessionId; start: boolean },
+  options: { owner: SessionId; start: boolean; startsFrom?: CheckoutStart | undefined },
 ): Promise<PlanId> {
   const owner = await tx.need('session', options.owner);
   const repository = given.plan.repository ?? owner.repository;
@@ -48,6 +49,7 @@ export async function createPlan(
     repository,
     baseBranch: input.baseBranch ?? null,
     verify: input.verify ?? null,
+    ...(options.startsFrom ? { startsFrom: options.startsFrom } : {}),
     integration: integration === null ? null : idOf(ids, integration),
     owner: options.owner,
     state: 'draft',

@@ -9,6 +9,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import { bornSession, bornTask } from './births.ts';
+import type { StartDecision } from './checkout-start.ts';
 import { budgetChain, draw, openBudget, shortWords } from './budget.ts';
 import { limitWarning } from './budget-notes.ts';
 import { newId, type Context } from './context.ts';
@@ -21,7 +22,8 @@ import { bornAs } from './orchestrator-session.ts';
 import type { Tx } from './tx.ts';
 
 /** What a child is made of: what was asked for, its agent, and its parent's state at this moment. */
-type Wanted = ParsedSpawn & { readonly agent: AgentType; readonly checkpoint: string | null };
+type Wanted = ParsedSpawn &
+  Partial<StartDecision> & { readonly agent: AgentType; readonly checkpoint: string | null };
 
 /** Creates a child and its link in one change. The same key again returns the same child (SUB1). */
 export async function spawn(tx: Tx, context: Context, parentId: SessionId, input: Wanted): Promise<Spawned> {
@@ -53,7 +55,7 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
   tx.put('session', countSpawn(await tx.need('session', parentId), tx.now));
   offerTask(tx, task);
   const limits = limitWarning(context, task, await budgetChain(tx, task.budget));
-  const warning = [shared, limits].filter((each) => each !== null).join(' ');
+  const warning = [input.note, shared, limits].filter((each) => each).join(' ');
   return warning === '' ? { task: task.id } : { task: task.id, warning };
 }
 
@@ -100,6 +102,7 @@ function createChild(
     state: 'ready',
     why: 'spawned',
     budget: openBudget(tx, id, made.budget, input.budget),
+    ...(input.startsFrom ? { startsFrom: input.startsFrom } : {}),
     ...(born.kind === 'orchestrator' && input.plans ? { plans: input.plans } : {}),
     ...(made.policy ? { policy: made.policy } : {}),
   });

@@ -29,7 +29,7 @@ describe('where a run works', () => {
     await a.reports('done');
     const origins = opened.map(({ task, origin }) => [task.name, origin]);
     expect(origins).toEqual([
-      ['a', { kind: 'base', branch: 'main' }],
+      ['a', { kind: 'base', branch: 'main', startsFrom: null }],
       ['child', { kind: 'checkpoint', commit: 'checkpoint of a' }],
       ['guest', { kind: 'shared', with: expect.objectContaining({ name: 'a' }) }],
       [
@@ -37,6 +37,7 @@ describe('where a run works', () => {
         {
           kind: 'dependencies',
           branch: 'main',
+          startsFrom: null,
           made: [{ task: expect.objectContaining({ name: 'a' }), commit: 'c0ffee' }],
         },
       ],

@@ -22,6 +22,7 @@ export function paperCheckouts(work?: (task: Task) => WorkProduct | null): Works
       environment: {},
       notices: [],
     }),
+    inspect: async () => ({ start: { snapshot: null }, files: [], count: 0 }),
     checkpoint: async (task) => `checkpoint of ${task.name}`,
     changedSince: async () => [{ path: 'by-hand.ts', insertions: 2, deletions: 1 }],
     look: async () => NOTHING_FOUND,

@@ -23,4 +23,5 @@ export * from './session.ts';
 export * from './task.ts';
 export * from './tool-world.ts';
 export * from './work.ts';
+export * from './uncommitted.ts';
 export * from './visible.ts';

@@ -4,7 +4,7 @@ import type { ReveilleEvent } from './event.ts';
 import { PlanId, RequestId, SessionId, TaskId, type CallId, type MessageId, type RunId } from './ids.ts';
 import type { Message } from './message.ts';
 import { schemaProblem } from './json-schema/index.ts';
-import { LENGTHS, PlanTaskInput, type Plan, type PlanInput } from './plan.ts';
+import { DirtyPolicy, LENGTHS, PlanTaskInput, type Plan, type PlanInput } from './plan.ts';
 import type { Request } from './request.ts';
 import type { Run, RunEnd } from './run.ts';
 import type { Session, SessionKind } from './session.ts';
@@ -37,6 +37,8 @@ export const SpawnInput = z.strictObject({
   /** The same key again returns the same child (SUB1). */
   key: z.string().min(1).max(LENGTHS.name).optional(),
   budget: BudgetLimits.optional(),
+  /** Over the setting, for this call. A worker's subtasks start from the worker's own state. */
+  dirty: DirtyPolicy.optional(),
   /** For an orchestrator, from a person's own session: whether its plans are shown to the person before they start. */
   plans: PlanStart.optional(),
 });
@@ -102,12 +104,21 @@ export interface Delivery {
 }
 
 export type SpawnResult =
-  | { readonly state: 'ended'; readonly task: TaskId; readonly delivery: Delivery | null }
-  | { readonly state: 'needs_you'; readonly task: TaskId; readonly deliveries: readonly Delivery[] }
-  | { readonly state: 'running'; readonly task: TaskId; readonly warning?: string };
+  | (Spawned & { readonly state: 'ended'; readonly delivery: Delivery | null })
+  | (Spawned & { readonly state: 'needs_you'; readonly deliveries: readonly Delivery[] })
+  | (Spawned & { readonly state: 'running' });
 
 export interface Spawned {
   readonly task: TaskId;
+  readonly warning?: string;
+}
+
+/** Over the setting, for this call. */
+export const StartInput = z.strictObject({ dirty: DirtyPolicy.optional() });
+export type StartInput = z.input<typeof StartInput>;
+
+export interface StartedPlan extends Plan {
+  /** What there is to know about what it starts from. */
   readonly warning?: string;
 }
 
@@ -150,6 +161,8 @@ export interface TaskView {
 export interface PlanView {
   readonly plan: Plan;
   readonly tasks: readonly TaskView[];
+  /** Of one that was just saved: what there is to know about what it starts from. */
+  readonly warning?: string;
 }
 
 export const StopScope = z.discriminatedUnion('scope', [
@@ -206,7 +219,7 @@ export interface Orchestrator {
   // Plans
   savePlan(input: PlanInput, options?: { start?: boolean }): Promise<PlanView>;
   addPlanTask(plan: PlanId, input: AddTaskInput): Promise<TaskView>;
-  startPlan(plan: PlanId): Promise<Plan>;
+  startPlan(plan: PlanId, by?: StartInput): Promise<StartedPlan>;
   pausePlan(plan: PlanId): Promise<Plan>;
   resumePlan(plan: PlanId): Promise<Plan>;
   cancelPlan(plan: PlanId, why?: string): Promise<Plan>;

@@ -32,6 +32,18 @@ export const isReviewWord = (text: string): text is z.infer<typeof ReviewWord> =
 /** How often an agent may look at the same work before a person has to. */
 export const ReviewRounds = z.number().int().min(1).max(20);
 
+/**
+ * What becomes of uncommitted changes in the person's checkout when work starts from it (WKT3): the work is refused, they
+ * are left out, or they are part of the commit that it starts from.
+ */
+export const DIRTY_POLICIES = ['fail', 'head', 'snapshot'] as const;
+export const DirtyPolicy = z.enum(DIRTY_POLICIES);
+export type DirtyPolicy = z.infer<typeof DirtyPolicy>;
+
+/** What was decided about them when the work was made: the commit that holds them or, null, to start from HEAD without them. */
+export const CheckoutStart = z.object({ snapshot: z.string().nullable() });
+export type CheckoutStart = z.infer<typeof CheckoutStart>;
+
 /** A task as an author writes it. `id` is the author's own name for it inside the plan. */
 export const PlanTaskInput = z.strictObject({
   id: name,
@@ -55,6 +67,8 @@ export const PlanInput = z.strictObject({
   /** The repository its tasks work on: an absolute path. Without one they have no files. */
   repository: RepositoryPath.optional(),
   baseBranch: z.string().max(250).optional(),
+  /** Over the setting, for this plan; a worker's plan starts from what the worker's own task did. */
+  dirty: DirtyPolicy.optional(),
   /** Run after each step of the integration, in the sandbox; anything but 0 stops it there. */
   verify: z.string().max(LENGTHS.command).optional(),
   /** Whether the branches are merged into one at the end (PLN6). */
@@ -94,6 +108,8 @@ export const Plan = z.object({
   description: z.string(),
   repository: z.string().nullable(),
   baseBranch: z.string().nullable(),
+  /** Absent: nobody has looked at the person's checkout yet, or the plan starts from a branch. */
+  startsFrom: CheckoutStart.optional(),
   verify: z.string().nullable(),
   /** The task that merges its branches into one when all else has completed; see core/integration. */
   integration: TaskId.nullable(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentType } from './agent-type.ts';
 import { PlanId, RunId, SessionId, TaskId } from './ids.ts';
-import { Priority, ReviewPolicy } from './plan.ts';
+import { CheckoutStart, Priority, ReviewPolicy } from './plan.ts';
 import { PolicyChain } from './policy.ts';
 import { Reviewing, Reviews } from './review.ts';
 
@@ -61,6 +61,8 @@ export const Task = z.object({
   repository: z.string().nullable(),
   /** The commit that holds its parent's state at the spawn, uncommitted changes included (WKT7). */
   checkpoint: z.string().nullable(),
+  /** What becomes of the person's uncommitted changes where it starts from the person's checkout. Children have it of their parent. */
+  startsFrom: CheckoutStart.optional(),
   isolation: Isolation,
   agent: AgentType,
   model: z.string().nullable(),

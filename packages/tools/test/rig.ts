@@ -90,6 +90,7 @@ export function paperCheckouts(changed: ReadonlyMap<string, FileChange[]> = new 
   const snapshot = { ref: 'refs/reveille/snapshots/1', commit: 'c0ffee', why: 'discarded', at: 0 };
   const merged = (name: string) => ({ merged: true as const, commit: 'beef', files: files(name) });
   return {
+    inspect: async () => ({ start: { snapshot: null }, files: [], count: 0 }),
     open: async ({ task }) => ({
       path: `/trees/${task.name}`,
       branch: `reveille/${task.name}`,

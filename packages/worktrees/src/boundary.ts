@@ -1,13 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Executor } from '@reveille/core';
-import type { Caller, Orchestrator, Task } from '@reveille/protocol';
+import type { Caller, DirtyPolicy, Orchestrator, Task } from '@reveille/protocol';
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout } from './checkout.ts';
 import type { KnownCheckout } from './creation/record.ts';
 import { WORKTREE_DEFAULTS, type WorktreeSettings } from './creation/settings.ts';
 import type { SetupRunner } from './creation/setup.ts';
-import type { DirtyPolicy } from './creation/start.ts';
 import { openDoor, type FileDoor } from './door/door.ts';
 import { benchIn } from './integrator/bench.ts';
 import { integratorExecutor } from './integrator/executor.ts';
@@ -21,7 +20,7 @@ import { Worktrees, type WorktreeRules } from './worktrees.ts';
 /** What can be set about worktrees and how agents are held in them. */
 export interface BoundarySettings {
   readonly worktrees: WorktreeSettings;
-  readonly dirty: DirtyPolicy;
+  readonly dirty: DirtyPolicy | null;
   readonly sandbox: 'require' | 'warn' | 'off';
   /** What every confined process may do besides working in its tree. */
   readonly confinement: Omit<Confinement, 'checkout' | 'write' | 'env'>;
@@ -36,7 +35,7 @@ export interface BoundarySettings {
 
 export const BOUNDARY_DEFAULTS: BoundarySettings = {
   worktrees: WORKTREE_DEFAULTS,
-  dirty: 'fail',
+  dirty: null,
   sandbox: 'warn',
   confinement: { network: { kind: 'on' } },
   audit: 'unconfined',

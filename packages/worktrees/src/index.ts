@@ -12,7 +12,7 @@ export { findCheckout, listCheckouts, openCheckout, type KnownCheckout } from '.
 export { fillPool, type FillSpec } from './creation/fill.ts';
 export { findOrphans, sweep, type Orphan } from './creation/orphans.ts';
 export { removeCheckout, type Removal } from './creation/remove.ts';
-export { resolveStart, type DirtyPolicy, type Start } from './creation/start.ts';
+export { resolveStart, type Start } from './creation/start.ts';
 export { WORKTREE_DEFAULTS, type Setup, type WorktreeSettings } from './creation/settings.ts';
 export { setUpCheckout, type SettingUp, type SetupRunner } from './creation/setup.ts';
 export { Boundary, BOUNDARY_DEFAULTS, type BoundaryOptions, type BoundarySettings } from './boundary.ts';

@@ -39,15 +39,17 @@ export class Places {
     this.#options = options;
   }
 
-  repository({ id, repository }: Task): Promise<FoundRepository> {
-    if (repository === null)
-      return Promise.reject(new ReveilleError('wrong_state', `Task ${id} works on no repository.`));
-    let found = this.#repositories.get(repository);
+  async repository(task: Task): Promise<FoundRepository> {
+    return await this.#at(pathOf(task));
+  }
+
+  #at(path: string): Promise<FoundRepository> {
+    let found = this.#repositories.get(path);
     if (!found) {
-      found = this.#enter(repository);
-      this.#repositories.set(repository, found);
+      found = this.#enter(path);
+      this.#repositories.set(path, found);
       // A repository that is not there may be there the next time.
-      found.catch(() => this.#repositories.delete(repository));
+      found.catch(() => this.#repositories.delete(path));
     }
     return found;
   }
@@ -65,11 +67,15 @@ export class Places {
 
   /** The same, with what it says about itself now: before anything is made of it, or it is changed. */
   async lookAgain(task: Task): Promise<FoundRepository> {
-    const known = await this.repository(task);
+    return await this.lookAgainAt(pathOf(task));
+  }
+
+  async lookAgainAt(path: string): Promise<FoundRepository> {
+    const known = await this.#at(path);
     const repository = await lookAgain(known, this.#search());
     await checkHome(repository);
     await this.#options.admit?.(repository);
-    if (task.repository !== null) this.#repositories.set(task.repository, Promise.resolve(repository));
+    this.#repositories.set(path, Promise.resolve(repository));
     // A checkout names its repository, with the objects that are mounted for it.
     if (repository.objectStores.join('\n') !== known.objectStores.join('\n')) this.#checkouts.clear();
     return repository;
@@ -123,6 +129,11 @@ export class Places {
   async #tracesOf(task: Task): Promise<string> {
     return join(layoutOf(await this.repository(task)).ours, '.tasks', task.id);
   }
+}
+
+function pathOf({ id, repository }: Task): string {
+  if (repository !== null) return repository;
+  throw new ReveilleError('wrong_state', `Task ${id} works on no repository.`);
 }
 
 const runFile = (room: string): string => join(room, 'run.json');

@@ -1,6 +1,7 @@
 import { isTerminal, type Task } from '@reveille/protocol';
 import { listCheckouts } from './creation/record.ts';
 import type { SnapshotRetention } from './creation/settings.ts';
+import { dropStarts } from './inspection.ts';
 import type { Places } from './places.ts';
 import { dropSnapshots } from './work/snapshots.ts';
 
@@ -18,12 +19,16 @@ export async function retainSnapshots(
 ): Promise<number> {
   if (days === null) return 0;
   const repository = await places.repository(tasks[0]);
+  const olderThan = now - days * DAY_MS;
+  const open = tasks.filter(({ state }) => !isTerminal(state));
+  const needed = new Set(open.flatMap(({ startsFrom }) => startsFrom?.snapshot ?? []));
+  await dropStarts(repository, { olderThan, needed });
   const names = await namesOfOver(places, tasks);
   const over = new Set<string>(tasks.filter(({ state }) => isTerminal(state)).map(({ id }) => id));
   // A name may have been given to another task since.
   for (const { name, task } of await listCheckouts(repository)) if (!over.has(task)) names.delete(name);
   if (names.size === 0) return 0;
-  const dropped = await dropSnapshots(repository, { names, olderThan: now - days * DAY_MS, keep: newest });
+  const dropped = await dropSnapshots(repository, { names, olderThan, keep: newest });
   return dropped.length;
 }
 

@@ -1,6 +1,6 @@
 import type { Made, Origin } from '@reveille/core';
-import type { Start } from './creation/start.ts';
-import { resolveStart, type DirtyPolicy } from './creation/start.ts';
+import type { DirtyPolicy } from '@reveille/protocol';
+import { resolveStart, type Start } from './creation/start.ts';
 import type { FoundRepository } from './repository.ts';
 import { mergeBranches } from './work/merge.ts';
 
@@ -17,7 +17,7 @@ export async function beginningOf(
 ): Promise<Beginning> {
   switch (origin.kind) {
     case 'base':
-      return { start: await resolveStart(repository, { branch: origin.branch, dirty }), notices: [] };
+      return { start: await baseOf(repository, origin, dirty), notices: [] };
     case 'integration':
       return { start: await resolveStart(repository, { branch: origin.branch, dirty: 'head' }), notices: [] };
     case 'checkpoint':
@@ -29,17 +29,29 @@ export async function beginningOf(
   }
 }
 
+/** A named branch, or the person's checkout as it was decided when the work was made; without a decision, as the setting says. */
+async function baseOf(
+  repository: FoundRepository,
+  { branch, startsFrom }: Pick<Extract<Origin, { kind: 'base' }>, 'branch' | 'startsFrom'>,
+  dirty: DirtyPolicy,
+): Promise<Beginning['start']> {
+  if (branch === null && startsFrom?.snapshot) return { commit: startsFrom.snapshot };
+  return resolveStart(repository, { branch, dirty: startsFrom ? 'head' : dirty });
+}
+
 /**
  * All that its dependencies made, in one commit (PLN5). What does not go together with the rest is left out, and its agent
  * is told to merge it: it knows what both sides are for, we do not.
  */
 async function merged(
   repository: FoundRepository,
-  { branch, made }: Extract<Origin, { kind: 'dependencies' }>,
+  origin: Extract<Origin, { kind: 'dependencies' }>,
   dirty: DirtyPolicy,
 ): Promise<Beginning> {
-  const [first, ...others] = made.filter((one): one is Made & { commit: string } => one.commit !== null);
-  if (!first) return { start: await resolveStart(repository, { branch, dirty }), notices: [] };
+  const [first, ...others] = origin.made.filter(
+    (one): one is Made & { commit: string } => one.commit !== null,
+  );
+  if (!first) return { start: await baseOf(repository, origin, dirty), notices: [] };
   const notices: string[] = [];
   let { commit } = first;
   for (const other of others) {

@@ -1,9 +1,10 @@
-import type { Findings, Left, OpenSpec, Workspace, Workspaces } from '@reveille/core';
+import type { DirtyWish, Findings, Inspection, Left, OpenSpec, Workspace, Workspaces } from '@reveille/core';
 import { NOTHING_FOUND } from '@reveille/core';
 import {
   ReveilleError,
   formatAgentType,
   type Diff,
+  type DirtyPolicy,
   type FileChange,
   type Pulled,
   type RunId,
@@ -17,7 +18,7 @@ import { listCheckouts, type KnownCheckout } from './creation/record.ts';
 import { removeCheckout } from './creation/remove.ts';
 import type { WorktreeSettings } from './creation/settings.ts';
 import type { SetupRunner } from './creation/setup.ts';
-import type { DirtyPolicy } from './creation/start.ts';
+import { inspectCheckout } from './inspection.ts';
 import { Lending } from './lending.ts';
 import { openedFor, Places, rememberRun } from './places.ts';
 import { Pools } from './pools.ts';
@@ -38,7 +39,8 @@ import { listSnapshots, snapshot } from './work/snapshots.ts';
 /** What holds for the worktrees of a repository. */
 export interface WorktreeRules {
   readonly settings: WorktreeSettings;
-  readonly dirty: DirtyPolicy;
+  /** Null: nothing is set, and whoever starts the work decides. */
+  readonly dirty: DirtyPolicy | null;
   /** Whether changes of the person's checkout are looked for after each turn. */
   readonly audits: boolean;
 }
@@ -78,6 +80,12 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
   #rules(root: string): WorktreeRules {
     return this.#options.rulesFor?.(root) ?? this.#options;
+  }
+
+  async inspect(path: string, { wanted, otherwise }: DirtyWish): Promise<Inspection> {
+    const repository = await this.#places.lookAgainAt(path);
+    await this.#options.enter?.(repository);
+    return await inspectCheckout(repository, wanted ?? this.#rules(repository.root).dirty ?? otherwise);
   }
 
   async open(spec: OpenSpec): Promise<Workspace> {
@@ -125,7 +133,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   ): Promise<Workspace & Checkout> {
     const { runSetup } = this.#options;
     const { settings, dirty } = this.#rules(repository.root);
-    const { start, notices } = await beginningOf(repository, origin, dirty);
+    const { start, notices } = await beginningOf(repository, origin, dirty ?? 'fail');
     const created = await createCheckout(repository, {
       plan: plan?.name ?? 'tasks',
       // The key of a task outside a plan may be the id of a tool call, which tells a person nothing.

@@ -4,6 +4,7 @@ import { isReveilleError, type Client, type PlanProblem, type PlanView } from '@
 import { agentsOf, backendsHere } from '../agents.ts';
 import { parseBudget } from '../budget-words.ts';
 import { command, type Call } from '../command/spec.ts';
+import { DIRTY, LEFT, startAsWished } from '../dirty.ts';
 import { findPlan, viewpointOf } from '../find.ts';
 import type { Io } from '../io.ts';
 import type { CheckedFile, Known } from '../plan-file/check.ts';
@@ -88,6 +89,7 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
       value: 'tokens=500k,usd=2',
       means: 'what all of it may use, in place of what the file says',
     },
+    dirty: DIRTY,
     detach: { type: 'boolean', short: 'd', means: 'start it and return at once' },
   },
   json: 'every event as a line, and last the plan as one line: { plan, tasks }. With --detach the last line alone.',
@@ -100,11 +102,12 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     await checkSettings(call.io, repository);
     const client = await reach(call);
     const { lastEvent } = await client.health();
-    const { plan, tasks } = await save(
-      client,
-      { ...checked, plan: { ...checked.plan, ...budget } },
-      repository,
+    const saved = await startAsWished(call, call.options.dirty, (choice) =>
+      save(client, { ...checked, plan: { ...checked.plan, ...budget, ...choice } }, repository),
     );
+    if (saved === null) return LEFT;
+    const { plan, tasks, warning } = saved;
+    if (warning !== undefined) say(call.io.err, `Note: ${warning}`);
     for (const note of budgetNotes(tasks)) say(call.io.err, note);
     if (!call.options.json) say(call.io.out, `${plan.id}  ${plan.name}`);
     if (!call.options.detach)

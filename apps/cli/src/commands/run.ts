@@ -9,6 +9,7 @@ import {
 } from '@reveille/protocol';
 import { ask } from '../ask.ts';
 import { command, type Call } from '../command/spec.ts';
+import { DIRTY, LEFT, startAsWished } from '../dirty.ts';
 import { reach } from '../reach.ts';
 import { repositoryIfAny } from '../repository.ts';
 import { say } from '../say.ts';
@@ -40,6 +41,7 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
       value: 'LIMITS',
       means: 'what all of it together may use: usd=5,tokens=2000000',
     },
+    dirty: DIRTY,
     detach: { type: 'boolean', short: 'd', means: 'start it and return at once' },
   },
   json: 'every event as a line, and last the orchestrator’s task as one line: { task, run, worker, end }. With --detach the last line alone.',
@@ -51,7 +53,10 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const client = await reach(call);
     if (options.backend === undefined) await checkModel(client);
     const { lastEvent } = await client.health();
-    const task = await spawnHere(call, { client, repository, input });
+    const task = await startAsWished(call, options.dirty, (choice) =>
+      spawnHere(call, { client, repository, input: { ...input, ...choice } }),
+    );
+    if (task === null) return LEFT;
     if (!options.json) io.out.write(`${task}\n`);
     if (!options.detach) return seeThrough(call, client, task, lastEvent);
     if (options.json) io.out.write(`${JSON.stringify(await client.getTask(task))}\n`);

@@ -13,6 +13,7 @@ import { agentsOf } from '../agents.ts';
 import { parseBudget } from '../budget-words.ts';
 import { command, type Call } from '../command/spec.ts';
 import type { Io } from '../io.ts';
+import { DIRTY, LEFT, startAsWished } from '../dirty.ts';
 import { reach } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
@@ -39,6 +40,7 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
     file: { type: 'list', value: 'PATH', means: 'a file it is about; may be given several times' },
     expect: { type: 'string', value: 'TEXT', means: 'what its report should hold' },
     budget: { type: 'string', value: 'tokens=500k,usd=2', means: 'what it and all below it may use' },
+    dirty: DIRTY,
     detach: { type: 'boolean', short: 'd', means: 'start it and return at once' },
   },
   json: 'every event as a line, and last the task as one line: { task, run, worker, end }. With --detach the last line alone.',
@@ -49,7 +51,10 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
     if (repository) await checkSettings(io, repository);
     const client = await reach(call);
     const { lastEvent } = await client.health();
-    const task = await spawnHere(call, { client, repository, input });
+    const task = await startAsWished(call, options.dirty, (choice) =>
+      spawnHere(call, { client, repository, input: { ...input, ...choice } }),
+    );
+    if (task === null) return LEFT;
     if (!options.json) io.out.write(`${task}\n`);
     if (!options.detach)
       return outcome(call, await follow(call, client, { task }, { after: lastEvent }), client);

@@ -48,7 +48,7 @@ const CONFIG = `# How Reveille works on this repository. Everything is optional.
 # What you write here counts once you have trusted it, after every change again: reveille init
 
 # worktrees:
-#   dirty: fail             # your checkout has uncommitted changes: fail | head | snapshot
+#   dirty: fail             # your checkout has uncommitted changes: fail | head | snapshot; unset, you are asked
 #   copy: []                # further ignored files that every worktree gets, as in .gitignore
 #   setup:                  # must pass before an agent starts, run in the sandbox
 #     command: npm ci

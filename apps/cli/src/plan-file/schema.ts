@@ -88,12 +88,12 @@ export const PlanFile = z.strictObject({
   tasks: z.array(PlanFileTask).min(1).max(LENGTHS.tasks),
 });
 
-/** Nothing of a plan is forgotten: these fail to compile if something is. */
+/** Nothing of a plan is forgotten but what each run of it decides: these fail to compile if something is. */
 type Lacks<Whole, Has> = Exclude<keyof Whole, keyof Has>;
 const complete: [
   Lacks<typeof plan, typeof PlanFile.shape>,
   Lacks<typeof task, typeof PlanFileTask.shape>,
-] extends ['repository', never]
+] extends ['repository' | 'dirty', never]
   ? true
   : never = true;
 void complete;

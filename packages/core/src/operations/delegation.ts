@@ -9,10 +9,10 @@ import {
   type SessionId,
   type Spawned,
   type SpawnResult,
-  type TaskId,
 } from '@reveille/protocol';
 import { authorize, checkCaller, ownSession } from '../authority.ts';
 import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
+import { decideStart, type StartDecision } from '../checkout-start.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { CallExchange } from '../hand-overs.ts';
@@ -44,9 +44,8 @@ export function delegation(
     async spawnSubtask(input, options = {}) {
       const [spawned] = await spawnAll([input]);
       if (!spawned) throw new ReveilleError('internal', 'A spawn made nothing.');
-      const { task, warning } = spawned;
-      if (options.blocking === false)
-        return warning ? { state: 'running', task, warning } : { state: 'running', task };
+      const { task } = spawned;
+      if (options.blocking === false) return { state: 'running', ...spawned };
       const wanted = {
         session: ownSession(caller),
         tasks: new Set([task]),
@@ -55,7 +54,7 @@ export function delegation(
       } as const;
       const timeoutMs = options.patienceMs ?? context.settings.patienceMs;
       const result = await awaitTasks(room, caller, wanted, { timeoutMs, signal: options.signal });
-      return spawnResult(task, result, warning);
+      return spawnResult(spawned, result);
     },
     async spawnSubtasks(inputs) {
       if (inputs.length === 0) throw new ReveilleError('invalid_input', 'Give at least one subtask.');
@@ -93,6 +92,7 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
   const agents = parsed.map((input) => foundAgent(resolveAgent(host.context, input.agentType, repository)));
   const session = ownSession(caller);
   const checkpoint = await checkpointOf(host.context, caller, parsed);
+  const startOf = await startsOf(host.context, caller, parsed, repository);
   const spawnEach = async (tx: Tx): Promise<Spawned[]> => {
     await checkCaller(tx, caller);
     await checkDelegation(tx, host.context, caller, agents);
@@ -105,7 +105,8 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
       if (!agent) continue;
       // What this change has made is in no list yet.
       const same = input.key === undefined ? undefined : byKey.get(input.key);
-      const made = same ?? (await spawn(tx, host.context, session, { ...input, agent, checkpoint }));
+      const made =
+        same ?? (await spawn(tx, host.context, session, { ...input, ...startOf(input), agent, checkpoint }));
       if (input.key !== undefined) byKey.set(input.key, made);
       spawned.push(made);
     }
@@ -137,17 +138,26 @@ async function checkpointOf(
   return task && task.repository !== null ? workspaces.checkpoint(task) : null;
 }
 
-function spawnResult(
-  task: TaskId,
-  result: Awaited<ReturnType<typeof awaitTasks>>,
-  warning: string | undefined,
-): SpawnResult {
+/** Looks at the person's checkout once for each policy that the inputs name. */
+async function startsOf(
+  context: Host['context'],
+  caller: Caller,
+  inputs: readonly ParsedSpawn[],
+  repository: string | null,
+): Promise<(input: ParsedSpawn) => StartDecision | undefined> {
+  const starts = new Map<ParsedSpawn['dirty'], StartDecision>();
+  for (const { dirty } of inputs)
+    if (!starts.has(dirty)) starts.set(dirty, await decideStart(context, caller, { repository, dirty }));
+  return ({ dirty }) => starts.get(dirty);
+}
+
+function spawnResult(spawned: Spawned, result: Awaited<ReturnType<typeof awaitTasks>>): SpawnResult {
   if (result.why === 'ended')
     return {
       state: 'ended',
-      task,
+      ...spawned,
       delivery: result.deliveries.find((delivery) => delivery.message.kind === 'end') ?? null,
     };
-  if (result.why === 'needs_you') return { state: 'needs_you', task, deliveries: result.deliveries };
-  return warning ? { state: 'running', task, warning } : { state: 'running', task };
+  if (result.why === 'needs_you') return { state: 'needs_you', ...spawned, deliveries: result.deliveries };
+  return { state: 'running', ...spawned };
 }

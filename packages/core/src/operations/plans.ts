@@ -2,14 +2,17 @@ import {
   PlanTaskInput,
   RepositoryPath,
   ReveilleError,
+  StartInput,
   invalidInput,
   parseInput,
   type AddTaskInput,
   type Caller,
   type Orchestrator,
+  type ParsedPlanInput,
   type Plan,
   type PlanId,
   type PlanView,
+  type StartedPlan,
   type TaskView,
 } from '@reveille/protocol';
 import {
@@ -21,6 +24,7 @@ import {
   sessionOf,
   storedRows,
 } from '../authority.ts';
+import { decideStart, type StartDecision } from '../checkout-start.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
@@ -75,24 +79,37 @@ export function planOperations(
     return (await getPlan(id)).plan;
   }
 
-  const startPlan = (id: PlanId): Promise<Plan> =>
-    change('startPlan', id, (tx, plan) => startOrAsk(tx, context, caller, plan));
+  async function startPlan(id: PlanId, by: StartInput = {}): Promise<StartedPlan> {
+    const { dirty } = parseInput(StartInput, by);
+    const { state, repository, baseBranch, startsFrom } = (await getPlan(id)).plan;
+    const isOpen = state === 'draft' && baseBranch === null && (!startsFrom || dirty !== undefined);
+    const decided: StartDecision = isOpen
+      ? await decideStart(context, caller, { repository, dirty })
+      : { note: null };
+    const started = decided.startsFrom ? { startsFrom: decided.startsFrom } : {};
+    const plan = await change('startPlan', id, (tx, draft) =>
+      startOrAsk(tx, context, caller, { ...draft, ...started }),
+    );
+    return { ...plan, ...(decided.note === null ? {} : { warning: decided.note }) };
+  }
 
   return {
     async savePlan(input, options = {}) {
       const repository = await knownRepository(host, caller, repositoryIn(input));
       const checked = checkPlan(context, input, repository);
       if ('problems' in checked) throw invalidInput(checked.problems);
+      const saving = { repository, ...options };
+      const { startsFrom, note } = await decideSaved(context, caller, checked.plan, saving);
       const id = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
         await checkDelegation(tx, context, caller, [...checked.agents, ...checked.reviewers.values()]);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
         const start = options.start === true && caller.kind !== 'worker';
-        return createPlan(tx, context, checked, { owner, start });
+        return createPlan(tx, context, checked, { owner, start, startsFrom });
       });
       // A worker may have to ask first.
       if (options.start && caller.kind === 'worker') await startPlan(id);
-      return getPlan(id);
+      return { ...(await getPlan(id)), ...(note === null ? {} : { warning: note }) };
     },
 
     addPlanTask: (id, input) => addTaskTo(host, caller, id, input),
@@ -103,6 +120,18 @@ export function planOperations(
     getPlan,
     listPlans: () => listPlans(store, caller),
   };
+}
+
+/** A draft of a person or a chat starts nothing: the checkout is looked at when it is started. */
+async function decideSaved(
+  context: Host['context'],
+  caller: Caller,
+  { baseBranch, dirty }: ParsedPlanInput,
+  { repository, start }: { readonly repository: string | null; readonly start?: boolean },
+): Promise<StartDecision> {
+  const isLater = start !== true && dirty === undefined && caller.kind !== 'worker';
+  if (isLater || baseBranch !== undefined) return { note: null };
+  return decideStart(context, caller, { repository, dirty });
 }
 
 async function listPlans(store: Store, caller: Caller): Promise<Plan[]> {

@@ -89,7 +89,7 @@ export const INDEX: { readonly [T in TableName]: TableIndex<T> } = {
         'dependencies',
         'dependents',
       ] as const),
-      ...(['budget', 'createdAt', 'policy', 'reviews'] as const),
+      ...(['budget', 'createdAt', 'policy', 'reviews', 'startsFrom'] as const),
     ],
     over: (t) => t.state === 'completed' || t.state === 'failed' || t.state === 'cancelled',
   },

@@ -1,5 +1,7 @@
 import type {
+  CheckoutStart,
   Diff,
+  DirtyPolicy,
   FileChange,
   Plan,
   Pulled,
@@ -12,16 +14,22 @@ import type {
 
 /** What the checkout of a task starts from. */
 export type Origin =
-  /** A branch, or where the person's checkout stands; what is uncommitted there is a setting's matter (WKT3). */
-  | { readonly kind: 'base'; readonly branch: string | null }
+  /** A branch, or where the person's checkout stands. */
+  | ({ readonly kind: 'base' } & Base)
   /** The merged changes of what it depends on (PLN5). */
-  | { readonly kind: 'dependencies'; readonly branch: string | null; readonly made: readonly Made[] }
+  | ({ readonly kind: 'dependencies'; readonly made: readonly Made[] } & Base)
   /** A branch, or the commit the person's checkout stands on, whatever else is there: everything is merged into it (PLN6). */
   | { readonly kind: 'integration'; readonly branch: string | null }
   /** Its parent's state at the spawn (WKT7). */
   | { readonly kind: 'checkpoint'; readonly commit: string }
   /** It works in that task's checkout (WKT2). */
   | { readonly kind: 'shared'; readonly with: Task };
+
+interface Base {
+  readonly branch: string | null;
+  /** What was decided about the person's uncommitted changes when the work was made; null: the setting decides now (WKT3). */
+  readonly startsFrom: CheckoutStart | null;
+}
 
 /** What a task that completed made: the commit that holds it, if it made anything. */
 export interface Made {
@@ -81,11 +89,29 @@ export interface Left {
   readonly findings: Findings;
 }
 
+/** What is to become of uncommitted changes: as the call says or, null, the setting; where that is silent too, `otherwise`. */
+export interface DirtyWish {
+  readonly wanted: DirtyPolicy | null;
+  readonly otherwise: DirtyPolicy;
+}
+
+export interface Inspection {
+  readonly start: CheckoutStart;
+  /** The first of what is uncommitted, and how many there are. */
+  readonly files: readonly string[];
+  readonly count: number;
+}
+
 /**
  * The checkouts. The room that owns git implements it; without one, tasks have no files. Everything may be called
  * again after a crash and then does what is left to do.
  */
 export interface Workspaces {
+  /**
+   * Looks at the person's checkout before work is created that starts from it. Throws `dirty_checkout`, naming the files, where
+   * uncommitted changes are not to be passed over.
+   */
+  inspect(repository: string, wish: DirtyWish): Promise<Inspection>;
   open(spec: OpenSpec): Promise<Workspace>;
   /** A commit of the state as it is, uncommitted changes included, without touching it. */
   checkpoint(task: Task): Promise<string>;

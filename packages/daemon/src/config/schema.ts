@@ -1,4 +1,5 @@
 import { DEFAULTS, type Settings } from '@reveille/core';
+import { DirtyPolicy } from '@reveille/protocol';
 import { z } from 'zod';
 import { Approvals } from './approvals.ts';
 import { Acp, Backends, Prices } from './backends.ts';
@@ -185,10 +186,9 @@ const Worktrees = group(
       .describe('Where worktrees are made; null: beside the repository, in <root>.worktrees.'),
     branchPrefix: name('reveille', 'What the names of branches begin with.'),
     kind: choice(['clone', 'linked'], 'clone', 'A clone that shares objects, or a worktree as git knows it.'),
-    dirty: choice(
-      ['fail', 'head', 'snapshot'],
-      'fail',
-      'What to do if the checkout has uncommitted changes.',
+    dirty: maybe(
+      DirtyPolicy,
+      'What becomes of uncommitted changes in your checkout when work starts from it: fail, head (left out), snapshot (part of what it starts from); null: you are asked in a terminal, a chat uses snapshot, everything else fails. --dirty says otherwise.',
     ),
     pool: count(0, 100, 1, 'How many worktrees are kept ready.'),
     copy: texts('Further patterns, as in .gitignore, of ignored files that every worktree gets.'),

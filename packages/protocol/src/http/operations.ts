@@ -13,6 +13,7 @@ import {
   ReviewInput,
   SendInput,
   SpawnInput,
+  StartInput,
   StopScope,
   type Orchestrator,
 } from '../orchestrator.ts';
@@ -67,7 +68,7 @@ export const HTTP_OPERATIONS = {
   // The engine says everything that is wrong with a plan, shape and meaning, at once; the door would say less.
   savePlan: op([z.unknown(), z.strictObject({ start: z.boolean().optional() }).optional()], LARGE),
   addPlanTask: op([PlanId, AddTaskInput], LARGE),
-  startPlan: op([PlanId]),
+  startPlan: op([PlanId, StartInput.optional()]),
   pausePlan: op([PlanId]),
   resumePlan: op([PlanId]),
   cancelPlan: op([PlanId, why.optional()]),

@@ -40,7 +40,8 @@ const BY_HAND: { readonly [T in TableName]?: Accessors<Tables[T]> } = {
       a.budget === b.budget &&
       a.createdAt === b.createdAt &&
       a.policy === b.policy &&
-      a.reviews === b.reviews,
+      a.reviews === b.reviews &&
+      a.startsFrom === b.startsFrom,
     live: (t) => [
       t.openDependencies,
       t.badDependencies,

@@ -3,12 +3,14 @@ import {
   PRIORITIES,
   ReveilleError,
   ReviewRounds,
+  defuse,
   isId,
   type AddTaskInput,
   type Plan,
   type PlanId,
   type PlanInput,
   type PlanView,
+  type StartedPlan,
 } from '@reveille/protocol';
 import { z } from 'zod';
 import { quote } from '../fence.ts';
@@ -118,7 +120,10 @@ export const savePlan = defineTool({
     const next = autoStart
       ? 'It is running; ready tasks start by themselves.'
       : 'It is a draft: orchestrator_start_plan starts it.';
-    return { structured: planState(view), text: `${planText(view)}\n${next}` };
+    return {
+      structured: planState(view),
+      text: [planText(view), ...noteLines(view.warning), next].join('\n'),
+    };
   },
 });
 
@@ -181,7 +186,7 @@ function planAct(act: {
   name: string;
   title: string;
   description: string[];
-  change: (world: RunWorld, plan: PlanId) => Promise<Plan>;
+  change: (world: RunWorld, plan: PlanId) => Promise<StartedPlan>;
 }): Tool {
   return defineTool({
     ...act,
@@ -190,10 +195,12 @@ function planAct(act: {
     annotations: SETS,
     callers: EVERYBODY,
     async run({ planId: id }, world) {
-      const { name: title, state, why } = await act.change(world, id);
+      const { name: title, state, why, warning } = await act.change(world, id);
       return {
         structured: { planId: id, name: title, state, why },
-        text: `Plan ${id} ${quote(title, 80)} is ${state} (${quote(why)}).`,
+        text: [`Plan ${id} ${quote(title, 80)} is ${state} (${quote(why)}).`, ...noteLines(warning)].join(
+          '\n',
+        ),
       };
     },
   });
@@ -223,6 +230,9 @@ export const resumePlan = planAct({
   description: ['Lets a paused plan go on.'],
   change: ({ orchestrator }, plan) => orchestrator.resumePlan(plan),
 });
+
+const noteLines = (warning: string | undefined): string[] =>
+  warning === undefined ? [] : [`Note: ${defuse(warning)}`];
 
 function planState({ plan, tasks }: PlanView): z.infer<typeof PlanState> {
   const { id, name: title, state, why } = plan;

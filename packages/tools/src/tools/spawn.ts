@@ -163,17 +163,13 @@ function checkDelegate(agentType: string | undefined, { grants }: RunWorld): voi
 
 function spawned(result: SpawnResult, world: RunWorld, waited: boolean): ToolOutput<z.input<typeof Spawned>> {
   const { task, state } = result;
+  const notes = result.warning === undefined ? [] : [`Note: ${defuse(result.warning)}`];
+  const warning = result.warning === undefined ? {} : { warning: result.warning };
   if (state === 'running') {
     const how = waited ? 'is still running' : 'is running';
-    const lines = [
-      `${task} ${how}.`,
-      ...(result.warning === undefined ? [] : [`Note: ${defuse(result.warning)}`]),
-      whenYouHear(world),
-    ];
-    const warning = result.warning === undefined ? {} : { warning: result.warning };
     return {
       structured: { state, taskId: task, status: null, updates: [], ...warning },
-      text: lines.join('\n'),
+      text: [`${task} ${how}.`, ...notes, whenYouHear(world)].join('\n'),
     };
   }
   const deliveries = state === 'ended' ? (result.delivery ? [result.delivery] : []) : result.deliveries;
@@ -181,7 +177,7 @@ function spawned(result: SpawnResult, world: RunWorld, waited: boolean): ToolOut
   const words = deliveries.length > 0 ? updatesText(deliveries) : none;
   const status = deliveries.find(({ end }) => end)?.end?.status ?? null;
   return {
-    structured: { state, taskId: task, status, updates: deliveries.map(updateOf) },
-    text: [words, ...nextSteps(deliveries, world.has)].join('\n'),
+    structured: { state, taskId: task, status, updates: deliveries.map(updateOf), ...warning },
+    text: [words, ...notes, ...nextSteps(deliveries, world.has)].join('\n'),
   };
 }

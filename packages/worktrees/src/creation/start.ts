@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ReveilleError } from '@reveille/protocol';
+import { ReveilleError, uncommittedWords, type DirtyPolicy } from '@reveille/protocol';
 import { git, type GitCall } from '../git/git.ts';
 import type { FoundRepository } from '../repository.ts';
 import { workspaceError } from './failures.ts';
@@ -9,12 +9,6 @@ import { orNull } from './files.ts';
 import { lookAtCheckout, type Look } from './look.ts';
 import { isRefName } from './names.ts';
 import { openStage } from './stage.ts';
-
-/**
- * What becomes of uncommitted changes in the person's checkout when a task starts from it (WKT3): it is refused, they
- * are left out, or they are part of the commit it starts from.
- */
-export type DirtyPolicy = 'fail' | 'head' | 'snapshot';
 
 export interface Start {
   readonly commit: string;
@@ -34,6 +28,7 @@ interface StartSpec {
 }
 
 const NAMED_FILES = 20;
+const NAMED_LENGTH = 100;
 
 /** The commit a task starts from. */
 export async function resolveStart(repository: FoundRepository, spec: StartSpec): Promise<Start> {
@@ -43,16 +38,29 @@ export async function resolveStart(repository: FoundRepository, spec: StartSpec)
   if (commit === null) throw gone(repository, 'HEAD');
   const start = { commit, branch: await headBranch(repository), branchCommit: commit };
   if (spec.dirty === 'head') return start;
-  const look = await lookAtCheckout(repository, spec.signal);
-  // Plans and settings of ours are written between two runs: no task is about them.
-  const files =
-    spec.dirty === 'fail' ? look.dirty.filter((path) => !path.startsWith('.reveille/')) : look.dirty;
+  const { look, files } = await findUncommitted(repository, spec.dirty, spec.signal);
   if (files.length === 0) return { ...start, look };
-  if (spec.dirty === 'fail')
-    throw dirty(repository, files, 'Commit or stash them, or set how they are treated.');
-  if (look.unmerged.length > 0)
-    throw dirty(repository, look.unmerged, 'They are in the middle of a merge: finish or abort it first.');
   return { ...start, commit: await snapshot(repository, commit, spec.signal), look };
+}
+
+/** What is uncommitted, or an error that names it where the policy does not pass it over. */
+export async function findUncommitted(
+  repository: FoundRepository,
+  policy: DirtyPolicy,
+  signal?: AbortSignal,
+): Promise<{ readonly look: Look; readonly files: readonly string[] }> {
+  const look = await lookAtCheckout(repository, signal);
+  // Plans and settings of ours are written between two runs: no task is about them.
+  const files = look.dirty.filter((path) => !path.startsWith('.reveille/'));
+  if (policy === 'fail' && files.length > 0) {
+    const advice = 'Commit or stash them, or run with --dirty head or --dirty snapshot.';
+    throw dirty(repository, files, `. ${advice}`);
+  }
+  if (policy === 'snapshot' && look.unmerged.length > 0) {
+    const advice = 'Finish or abort the merge, or run with --dirty head.';
+    throw dirty(repository, look.unmerged, `, in the middle of a merge. ${advice}`);
+  }
+  return { look, files };
 }
 
 async function startOfBranch(repository: FoundRepository, branch: string): Promise<Start> {
@@ -91,7 +99,11 @@ async function headBranch(repository: FoundRepository): Promise<string | null> {
  * A commit of the checkout as it is: tracked and untracked, not what is ignored. It is made through a copy of the
  * index, so that the person's index, files and refs stay as they are; only objects are added.
  */
-async function snapshot(repository: FoundRepository, parent: string, signal?: AbortSignal): Promise<string> {
+export async function snapshot(
+  repository: FoundRepository,
+  parent: string,
+  signal?: AbortSignal,
+): Promise<string> {
   try {
     using stage = await openStage(repository);
     try {
@@ -137,14 +149,17 @@ async function commitTree(
   return made.stdout.trim();
 }
 
-function dirty(repository: FoundRepository, files: readonly string[], advice: string): ReveilleError {
-  const named = files.slice(0, NAMED_FILES);
-  const more = files.length > named.length ? ` and ${files.length - named.length} more` : '';
-  return new ReveilleError(
-    'dirty_checkout',
-    `${repository.root} has uncommitted changes: ${named.join(', ')}${more}. ${advice}`,
-    { data: { files: named, count: files.length } },
-  );
+/** The first of them, none too long to be read. */
+export const shownFiles = (files: readonly string[]): string[] =>
+  files
+    .slice(0, NAMED_FILES)
+    .map((path) => (path.length > NAMED_LENGTH ? `${path.slice(0, NAMED_LENGTH)}…` : path));
+
+function dirty(repository: FoundRepository, all: readonly string[], words: string): ReveilleError {
+  const files = shownFiles(all);
+  return new ReveilleError('dirty_checkout', `${uncommittedWords(files, all.length)}${words}`, {
+    data: { repository: repository.root, files, count: all.length },
+  });
 }
 
 const gone = (repository: FoundRepository, branch: string): ReveilleError =>

@@ -24,7 +24,8 @@ describe('a dirty checkout', () => {
     await scratch.write('repo/new folder/ü.txt', 'new\n');
     await expect(make(root)).rejects.toMatchObject({
       code: 'dirty_checkout',
-      message: expect.stringMatching(/a\.txt, new folder\/\. Commit or stash/),
+      message:
+        '2 uncommitted files (a.txt, new folder/). Commit or stash them, or run with --dirty head or --dirty snapshot.',
       data: { files: ['a.txt', 'new folder/'], count: 2 },
     });
     for (let i = 0; i < 30; i += 1) await scratch.write(`repo/f${i}`, '');

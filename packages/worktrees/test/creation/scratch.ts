@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { DirtyPolicy } from '@reveille/protocol';
 import {
   createCheckout,
   findRepository,
@@ -10,7 +11,6 @@ import {
   WORKTREE_DEFAULTS,
   type CheckoutSpec,
   type CreatedCheckout,
-  type DirtyPolicy,
   type FoundRepository,
   type RepositorySearch,
   type WorktreeSettings,

@@ -253,14 +253,6 @@ test('[BND3.80] where nothing holds an agent in, a change of the person’s chec
   expect(await shop.person.inbox()).toMatchObject([{ kind: 'escape' }]);
 });
 
-test('[WKT3.80] a dirty checkout fails a task that would start from it, and says which files', async () => {
-  await using shop = await openShop();
-  write(shop.root, { 'README.md': 'mine\n' });
-  const plan = await shop.plan({ a: makes('a.txt', 'a') });
-  expect((await shop.until(plan)).plan.state).toBe('failed');
-  expect((await shop.task(plan, 'a')).end?.error?.message).toContain('README.md');
-});
-
 test('[WKT3.81] plans and settings of ours in the checkout do not make it dirty', async () => {
   await using shop = await openShop();
   write(shop.root, { '.reveille/plans/example.yaml': 'name: x\n' });
