@@ -4,6 +4,7 @@ import type { Client, Request, TaskView } from '@reveille/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AcpHouse, agentOf, endOf, play, processesOfRun, report, worktreeWith } from './acp-house.ts';
 import { until } from './house.ts';
+import { hasSandbox } from '../../../test/sandbox.ts';
 
 const silentChild = {
   agentType: 'scripted:coder',
@@ -142,72 +143,81 @@ describe.concurrent('one daemon', () => {
     expect((await wordsOf(client, view)).split('the sky is blue')).toHaveLength(2);
   });
 
-  test('[EXE1.33] what the sandbox holds is not asked; the rest is, and the question ends with the task', async () => {
-    const view = await house.run(
-      client,
-      play([
-        { do: 'permission', title: 'make', kind: 'execute', input: { command: 'make' } },
-        { do: 'permission', title: 'summon', kind: 'other' },
-        report('done'),
-      ]),
-    );
-    const asked = await askedBy(client, view);
-    expect(asked.text).toContain('summon');
-    await client.cancelTask(view.task.id);
-    await endOf(client, view);
-    expect((await client.inbox()).map(({ task }) => task)).not.toContain(view.task.id);
-  });
+  test.skipIf(!hasSandbox)(
+    '[EXE1.33] what the sandbox holds is not asked; the rest is, and the question ends with the task',
+    async () => {
+      const view = await house.run(
+        client,
+        play([
+          { do: 'permission', title: 'make', kind: 'execute', input: { command: 'make' } },
+          { do: 'permission', title: 'summon', kind: 'other' },
+          report('done'),
+        ]),
+      );
+      const asked = await askedBy(client, view);
+      expect(asked.text).toContain('summon');
+      await client.cancelTask(view.task.id);
+      await endOf(client, view);
+      expect((await client.inbox()).map(({ task }) => task)).not.toContain(view.task.id);
+    },
+  );
 
-  test('[EXE1.34] by shell, by file calls and by terminal it gets nowhere outside, and sees no key but its own', async () => {
-    const secret = join(house.env['HOME']!, 'secret.txt');
-    writeFileSync(secret, 'a secret\n');
-    const outside = join(house.root, 'escaped.txt');
-    const view = await house.run(
-      client,
-      play([
-        {
-          do: 'sh',
-          command: `(echo x > ${outside}; echo x > ../escaped.txt; cat ${secret} ${house.place.lockFile}; env) 2>&1; true`,
-        },
-        { do: 'say', text: 'shell: $last\n' },
-        { do: 'client', method: 'fs/write_text_file', params: { path: outside, content: 'x' } },
-        { do: 'client', method: 'fs/read_text_file', params: { path: house.place.lockFile } },
-        { do: 'client', method: 'fs/write_text_file', params: { path: 'inside.txt', content: 'in' } },
-        { do: 'terminal', command: `echo x > ${outside}; cat ${secret} inside.txt` },
-        { do: 'rest' },
-        report('done'),
-      ]),
-    );
-    expect(await endOf(client, view)).toMatchObject({ status: 'success' });
-    const said = await wordsOf(client, view);
-    expect(existsSync(outside)).toBe(false);
-    expect(said).toMatch(/shell: [\s\S]*No such file[\s\S]*REVEILLE_AGENT=/);
-    expect(said).not.toContain('a secret');
-    expect(said).not.toContain(house.lock.token);
-    expect(said).not.toContain('REVEILLE_HOME');
-    expect(said).toMatch(/refused: [\s\S]*refused: [\s\S]*\{\}terminal: 1 [\s\S]*in$/);
-  });
+  test.skipIf(!hasSandbox)(
+    '[EXE1.34] by shell, by file calls and by terminal it gets nowhere outside, and sees no key but its own',
+    async () => {
+      const secret = join(house.env['HOME']!, 'secret.txt');
+      writeFileSync(secret, 'a secret\n');
+      const outside = join(house.root, 'escaped.txt');
+      const view = await house.run(
+        client,
+        play([
+          {
+            do: 'sh',
+            command: `(echo x > ${outside}; echo x > ../escaped.txt; cat ${secret} ${house.place.lockFile}; env) 2>&1; true`,
+          },
+          { do: 'say', text: 'shell: $last\n' },
+          { do: 'client', method: 'fs/write_text_file', params: { path: outside, content: 'x' } },
+          { do: 'client', method: 'fs/read_text_file', params: { path: house.place.lockFile } },
+          { do: 'client', method: 'fs/write_text_file', params: { path: 'inside.txt', content: 'in' } },
+          { do: 'terminal', command: `echo x > ${outside}; cat ${secret} inside.txt` },
+          { do: 'rest' },
+          report('done'),
+        ]),
+      );
+      expect(await endOf(client, view)).toMatchObject({ status: 'success' });
+      const said = await wordsOf(client, view);
+      expect(existsSync(outside)).toBe(false);
+      expect(said).toMatch(/shell: [\s\S]*No such file[\s\S]*REVEILLE_AGENT=/);
+      expect(said).not.toContain('a secret');
+      expect(said).not.toContain(house.lock.token);
+      expect(said).not.toContain('REVEILLE_HOME');
+      expect(said).toMatch(/refused: [\s\S]*refused: [\s\S]*\{\}terminal: 1 [\s\S]*in$/);
+    },
+  );
 
-  test('[EXE1.34] one whose definition only reads cannot write, by its own hands or by its client’s', async () => {
-    const view = await house.run(
-      client,
-      play([
-        { do: 'sh', command: 'touch written 2>&1; true' },
-        { do: 'say', text: 'shell: $last ' },
-        { do: 'client', method: 'fs/write_text_file', params: { path: 'written', content: 'x' } },
-        { do: 'terminal', command: 'touch written' },
-        { do: 'permission', title: 'Edit', kind: 'edit' },
-        { do: 'rest' },
-        report('read it'),
-      ]),
-      { agent: 'played:reviewer' },
-    );
-    const end = await endOf(client, view);
-    expect(end).toMatchObject({ status: 'success', work: { files: [] } });
-    expect(await wordsOf(client, view)).toMatch(
-      /shell: .*Read-only file system refused: .*terminal: 1 .*Read-only[\s\S]*permission: reject_once$/,
-    );
-  });
+  test.skipIf(!hasSandbox)(
+    '[EXE1.34] one whose definition only reads cannot write, by its own hands or by its client’s',
+    async () => {
+      const view = await house.run(
+        client,
+        play([
+          { do: 'sh', command: 'touch written 2>&1; true' },
+          { do: 'say', text: 'shell: $last ' },
+          { do: 'client', method: 'fs/write_text_file', params: { path: 'written', content: 'x' } },
+          { do: 'terminal', command: 'touch written' },
+          { do: 'permission', title: 'Edit', kind: 'edit' },
+          { do: 'rest' },
+          report('read it'),
+        ]),
+        { agent: 'played:reviewer' },
+      );
+      const end = await endOf(client, view);
+      expect(end).toMatchObject({ status: 'success', work: { files: [] } });
+      expect(await wordsOf(client, view)).toMatch(
+        /shell: .*Read-only file system refused: .*terminal: 1 .*Read-only[\s\S]*permission: reject_once$/,
+      );
+    },
+  );
 
   test('[EXE3.31] one that cannot be resumed is started anew with its task and what it did', async () => {
     const first = [
@@ -231,67 +241,76 @@ describe.concurrent('one daemon', () => {
     expect(await runOf(client, view)).toMatchObject({ turns: 2, lastWords: 'I think I am done' });
   });
 
-  test('[EXE1.36] pause, resume, interrupt, message and cancel reach it; cancelled, nothing of it lives', async () => {
-    const view = await house.run(
-      client,
-      play([
-        { do: 'hang', ready: 'one' },
-        { do: 'echo' },
-        { do: 'hang', ready: 'two' },
-        { do: 'stray' },
-        { do: 'ignoreTerm' },
-        { do: 'ignoreCancel' },
-        { do: 'hang', ready: 'three' },
-      ]),
-    );
-    const { id } = view.task;
-    await worktreeWith(client, view, 'one');
-    const run = await runOf(client, view);
-    await client.pauseWorker(id);
-    await until(async () => (await runOf(client, view)).turn === null);
-    expect(await client.getTask(id)).toMatchObject({ worker: 'paused' });
-    await client.sendMessage({ to: id, message: 'hello there' });
-    await client.resumeWorker(id);
-    await worktreeWith(client, view, 'two');
-    await client.interruptWorker(id);
-    await until(async () => (await wordsOf(client, view)).includes('hello there'));
-    await client.sendMessage({ to: id, message: 'go on' });
-    await worktreeWith(client, view, 'three');
-    expect(processesOfRun(run.id).length).toBeGreaterThan(2);
-    await client.cancelTask(id);
-    await endOf(client, view);
-    await until(() => processesOfRun(run.id).length === 0);
-    expect((await client.getTask(id)).task.state).toBe('cancelled');
-  });
+  test.skipIf(!hasSandbox)(
+    '[EXE1.36] pause, resume, interrupt, message and cancel reach it; cancelled, nothing of it lives',
+    async () => {
+      const view = await house.run(
+        client,
+        play([
+          { do: 'hang', ready: 'one' },
+          { do: 'echo' },
+          { do: 'hang', ready: 'two' },
+          { do: 'stray' },
+          { do: 'ignoreTerm' },
+          { do: 'ignoreCancel' },
+          { do: 'hang', ready: 'three' },
+        ]),
+      );
+      const { id } = view.task;
+      await worktreeWith(client, view, 'one');
+      const run = await runOf(client, view);
+      await client.pauseWorker(id);
+      await until(async () => (await runOf(client, view)).turn === null);
+      expect(await client.getTask(id)).toMatchObject({ worker: 'paused' });
+      await client.sendMessage({ to: id, message: 'hello there' });
+      await client.resumeWorker(id);
+      await worktreeWith(client, view, 'two');
+      await client.interruptWorker(id);
+      await until(async () => (await wordsOf(client, view)).includes('hello there'));
+      await client.sendMessage({ to: id, message: 'go on' });
+      await worktreeWith(client, view, 'three');
+      expect(processesOfRun(run.id).length).toBeGreaterThan(2);
+      await client.cancelTask(id);
+      await endOf(client, view);
+      await until(() => processesOfRun(run.id).length === 0);
+      expect((await client.getTask(id)).task.state).toBe('cancelled');
+    },
+  );
 
-  test('[EXE1.37] an agent that is absent, crashes or wants a login: words that name the fix, and the owner is told', async () => {
-    const bad = [
-      ['absent', 'invalid', /not installed/],
-      ['crashing', 'invalid', /left-pad/],
-      ['strange', 'auth', /log in/],
-    ] as const;
-    const { session, credential } = await client.grantSession({ name: 'chat', repository: house.root });
-    const children = bad.map(([backend]) => ({ agentType: `${backend}:coder`, prompt: 'x' }));
-    const spawned = await client.as(credential).spawnSubtasks(children);
-    for (const [i, [, errorClass, message]] of bad.entries()) {
-      await until(async () => (await client.getTask(spawned[i]!.task)).end !== null);
-      const { end } = await client.getTask(spawned[i]!.task);
-      expect(end?.error).toMatchObject({ class: errorClass, message: expect.stringMatching(message) });
-    }
-    const told = (await client.mailbox(session.id)).filter(({ kind }) => kind === 'end');
-    expect(new Set(told.map(({ task }) => task))).toEqual(new Set(spawned.map(({ task }) => task)));
-  });
+  test.skipIf(!hasSandbox)(
+    '[EXE1.37] an agent that is absent, crashes or wants a login: words that name the fix, and the owner is told',
+    async () => {
+      const bad = [
+        ['absent', 'invalid', /not installed/],
+        ['crashing', 'invalid', /left-pad/],
+        ['strange', 'auth', /log in/],
+      ] as const;
+      const { session, credential } = await client.grantSession({ name: 'chat', repository: house.root });
+      const children = bad.map(([backend]) => ({ agentType: `${backend}:coder`, prompt: 'x' }));
+      const spawned = await client.as(credential).spawnSubtasks(children);
+      for (const [i, [, errorClass, message]] of bad.entries()) {
+        await until(async () => (await client.getTask(spawned[i]!.task)).end !== null);
+        const { end } = await client.getTask(spawned[i]!.task);
+        expect(end?.error).toMatchObject({ class: errorClass, message: expect.stringMatching(message) });
+      }
+      const told = (await client.mailbox(session.id)).filter(({ kind }) => kind === 'end');
+      expect(new Set(told.map(({ task }) => task))).toEqual(new Set(spawned.map(({ task }) => task)));
+    },
+  );
 
-  test('[EXE1.37] an endpoint that cannot be reached is tried again, and its owner sees it', async () => {
-    const view = await house.run(
-      client,
-      play([{ do: 'error', message: 'connect ECONNREFUSED 127.0.0.1:9' }, report('reached')]),
-    );
-    expect(await endOf(client, view)).toMatchObject({ status: 'success', output: 'reached' });
-    const mail = await client.mailbox(view.task.owner);
-    const told = mail.find(({ kind, task }) => kind === 'error' && task === view.task.id);
-    expect(told?.text).toMatch(/network: .*ECONNREFUSED.*attempt 2 of/);
-  });
+  test.skipIf(!hasSandbox)(
+    '[EXE1.37] an endpoint that cannot be reached is tried again, and its owner sees it',
+    async () => {
+      const view = await house.run(
+        client,
+        play([{ do: 'error', message: 'connect ECONNREFUSED 127.0.0.1:9' }, report('reached')]),
+      );
+      expect(await endOf(client, view)).toMatchObject({ status: 'success', output: 'reached' });
+      const mail = await client.mailbox(view.task.owner);
+      const told = mail.find(({ kind, task }) => kind === 'error' && task === view.task.id);
+      expect(told?.text).toMatch(/network: .*ECONNREFUSED.*attempt 2 of/);
+    },
+  );
 
   test('[EXE1.39] without a checkout it works in an empty folder', async () => {
     const prompt = play([

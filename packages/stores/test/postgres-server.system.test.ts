@@ -20,11 +20,14 @@ describe('the Postgres of the tests', () => {
   it('[STO26] says what to install where there is none, and fails where one is demanded', () => {
     const say = script(`console.log((await acquirePostgres({ folders: [] })).reason);`);
     const skipped = spawnSync(process.execPath, say, {
-      env: { ...bare, CI: '', REVEILLE_REQUIRE_POSTGRES: '' },
+      env: { ...bare, REVEILLE_REQUIRE_POSTGRES: '' },
       encoding: 'utf8',
     });
     expect(skipped.stdout).toContain('install one');
-    const failed = spawnSync(process.execPath, say, { env: { ...bare, CI: 'true' }, encoding: 'utf8' });
+    const failed = spawnSync(process.execPath, say, {
+      env: { ...bare, REVEILLE_REQUIRE_POSTGRES: '1' },
+      encoding: 'utf8',
+    });
     expect(failed.status).not.toBe(0);
     expect(failed.stderr).toContain('install one');
   });
