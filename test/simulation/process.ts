@@ -261,9 +261,7 @@ export class Process implements Agent {
   /** The engine is gone and the process is not: its calls break, and it finds the next engine. */
   outlive(next: () => Life | null): void {
     this.#reconnect = next;
-    const lost = this.#lost;
-    this.#lost = [];
-    for (const fail of lost) this.world.timeline.after(this.world.chance.int(0, 200), fail);
+    for (const fail of this.#lost.splice(0)) this.world.timeline.after(this.world.chance.int(0, 200), fail);
   }
   #reconnect: () => Life | null = () => null;
 
@@ -291,9 +289,7 @@ export class Process implements Agent {
   }
 
   speakUp(): void {
-    const silence = this.#silence;
-    this.#silence = [];
-    for (const resolve of silence) resolve();
+    for (const resolve of this.#silence.splice(0)) resolve();
   }
 
   /**
@@ -321,12 +317,8 @@ export class Process implements Agent {
     if (waits) this.#wait(1);
     if (name.startsWith('reports')) this.#reporting = true;
     try {
-      const answered = world.invoke(
-        life,
-        `${this.identity} ${name}`,
-        () => make(travel?.orchestrator ?? life.engine.as(caller), abort.signal),
-        verify,
-      );
+      const asked = (): Promise<T> => make(travel?.orchestrator ?? life.engine.as(caller), abort.signal);
+      const answered = world.invoke(life, `${this.identity} ${name}`, asked, verify);
       if (waits) travel?.giveUpSoon(abort);
       const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
       const hears = (): boolean => this.alive && this.#stretch === stretch && !abort.signal.aborted;

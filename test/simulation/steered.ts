@@ -11,7 +11,7 @@ export interface MoreDoing {
 export const MORE_DOINGS: Readonly<Record<string, MoreDoing>> = {
   leave: { habit: 'leave', weight: 6, act: askLeave },
   restToAsk: { habit: 'rest_to_ask', weight: 6, act: restToAsk },
-  beside: { habit: 'calls_beside', weight: 8, act: callBeside },
+  beside: { habit: 'calls_beside', weight: 14, act: callBeside },
 };
 
 const CHOICES = ['allow', 'deny'] as const;

@@ -35,11 +35,10 @@ export class Travel {
     const { chance, timeline } = this.#world;
     const answer = await answered;
     await timeline.sleep(chance.hit(0.3) ? chance.skewed(1, 3_000) : chance.int(0, 3));
-    const breaks = this.#world.strikes('broken_exchange', mailIn(answer).length > 0 ? 0.5 : 0.05);
+    const breaks = this.#world.strikes('broken_exchange', mailIn(answer).length > 0 ? 0.6 : 0.02);
     const gotOut = hears() && !breaks;
     // Whoever sent it may be gone as well: then what is on disk decides what comes again.
-    if (!gotOut && this.#world.strikes('crash_any_time', 0.5))
-      this.#world.crash(this.#life, 'with an answer on its way');
+    if (breaks && chance.hit(0.5)) this.#world.crash(this.#life, 'with an answer on its way');
     timeline.after(chance.int(0, 30), () => this.#life.deliver(() => this.#told(gotOut, answer)));
     if (gotOut) return answer;
     throw breaks ? new ConnectionLost() : new ReveilleError('aborted', 'The call was given up.');

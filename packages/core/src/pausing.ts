@@ -15,15 +15,17 @@ import type { Tx } from './tx.ts';
 /** So many are named to the worker; it can see the rest itself. */
 const NAMED = 50;
 
-export async function openRun(tx: Tx, task: Task): Promise<Run> {
+/** The task and its open run, read in this decision: a task that was read for an earlier one may have ended since. */
+export async function openRun(tx: Tx, id: TaskId): Promise<{ readonly task: Task; readonly run: Run }> {
+  const task = await tx.need('task', id);
   if (!task.run)
     throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}: no worker is at it.`);
-  return tx.need('run', task.run);
+  return { task, run: await tx.need('run', task.run) };
 }
 
 /** No turn begins until it is resumed; one that is open is stopped. Its mail waits. */
-export async function pause(tx: Tx, task: Task): Promise<void> {
-  const run = await openRun(tx, task);
+export async function pause(tx: Tx, id: TaskId): Promise<void> {
+  const { task, run } = await openRun(tx, id);
   tx.put('run', { ...run, paused: true });
   tx.wake(task.session);
   if (!run.turn && task.state === 'running') moveTask(tx, task, 'waiting', { why: 'paused', on: 'paused' });
@@ -67,14 +69,14 @@ function inWords({ by }: NonNullable<Run['takenOver']>, changed: readonly FileCh
 /** Marks the worker as taken over; false: its turn is still being stopped. */
 export async function markTakenOver(
   tx: Tx,
-  task: Task,
+  id: TaskId,
   mark: { readonly by: string; readonly commit: string | null },
 ): Promise<boolean> {
-  const run = await openRun(tx, task);
+  const { run } = await openRun(tx, id);
   if (run.takenOver) return true;
   if (run.turn || !run.paused) return false;
   tx.put('run', { ...run, takenOver: { ...mark, at: tx.now } });
-  tx.note({ type: 'work.taken_over', task: task.id, run: run.id, data: { by: mark.by } });
+  tx.note({ type: 'work.taken_over', task: id, run: run.id, data: { by: mark.by } });
   return true;
 }
 

@@ -23,17 +23,27 @@ import type { Tx } from './tx.ts';
 
 /** What a child is made of: what was asked for, its agent, and its parent's state at this moment. */
 type Wanted = ParsedSpawn &
-  Partial<StartDecision> & { readonly agent: AgentType; readonly checkpoint: string | null };
+  Partial<StartDecision> & {
+    readonly agent: AgentType;
+    readonly checkpoint: string | null;
+    /** Siblings that the same change has made so far. */
+    readonly beside: readonly Spawned[];
+  };
 
 /** Creates a child and its link in one change. The same key again returns the same child (SUB1). */
 export async function spawn(tx: Tx, context: Context, parentId: SessionId, input: Wanted): Promise<Spawned> {
   if (input.key !== undefined) {
     const [same] = await tx.list('task', { list: 'byKey', equal: [`${parentId}/${input.key}`], limit: 1 });
-    if (same) return { task: same.id };
+    if (same) return { task: same.id, ...endedAs(same) };
   }
   const parent = tx.known('session', parentId) ?? (await tx.need('session', parentId));
   if (parent.state === 'ended')
     throw new ReveilleError('wrong_state', `Session ${parentId} has ended and can spawn nothing.`);
+  if (input.isolation === 'shared' && parent.task === null)
+    throw new ReveilleError(
+      'invalid_input',
+      'Refused: you have no worktree of your own to share. Leave `isolation` out: the subtask gets one.',
+    );
   checkSpawn(context.settings, parent, tx.now);
   const parentTask = parent.task ? await tx.need('task', parent.task) : null;
   if (parentTask?.cancelling)
@@ -48,7 +58,7 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
     const why = shortWords(short);
     throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why, ...short } });
   }
-  const shared = input.targetFiles.length > 0 ? await overlap(tx, parent, input.targetFiles) : null;
+  const shared = input.targetFiles.length > 0 ? await overlap(tx, parent, input) : null;
   const above = await policyOfSession(tx, context, parent);
   const policy = policyOf(context, input.agent, parent.repository, above);
   const task = createChild(tx, context, { parent, input, budget, policy });
@@ -57,6 +67,10 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
   const limits = limitWarning(context, task, await budgetChain(tx, task.budget));
   const warning = [input.note, shared, limits].filter((each) => each).join(' ');
   return warning === '' ? { task: task.id } : { task: task.id, warning };
+}
+
+function endedAs({ state }: Task): Pick<Spawned, 'ended'> | null {
+  return state === 'completed' || state === 'failed' || state === 'cancelled' ? { ended: state } : null;
 }
 
 function createChild(
@@ -109,9 +123,11 @@ function createChild(
 }
 
 /** Overlapping target files do not refuse a child: each works in its own checkout. They are worth a warning. */
-async function overlap(tx: Tx, parent: Session, files: readonly string[]): Promise<string | null> {
-  const wanted = new Set(files.map(normal));
-  for (const sibling of await tx.list('task', { list: 'openByOwner', equal: [parent.id, 1] })) {
+async function overlap(tx: Tx, parent: Session, { targetFiles, beside }: Wanted): Promise<string | null> {
+  const wanted = new Set(targetFiles.map(normal));
+  const stored = await tx.list('task', { list: 'openByOwner', equal: [parent.id, 1] });
+  const made = beside.flatMap(({ task }) => tx.known('task', task) ?? []);
+  for (const sibling of [...stored, ...made]) {
     const shared = sibling.targetFiles.map(normal).filter((file) => wanted.has(file));
     if (shared.length > 0)
       return `"${sibling.name}" (${sibling.id}) also works on ${shared.slice(0, 5).join(', ')}; expect to merge.`;

@@ -43,6 +43,57 @@ describe('spawn', () => {
     ).toEqual(['once', 'twin', 'race']);
   });
 
+  test('[SUB1.1] the same key of a child that has ended returns how it ended, whether its end was read or not', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const { orch } = world.worker('a');
+    const first = await world.worker('a').spawns('kid', { key: 'k' });
+    await world.worker('kid').reports('no', { status: 'failed', error: 'disk is full' });
+    const how = {
+      state: 'ended',
+      task: first,
+      delivery: { end: { status: 'failed', error: { message: 'disk is full' } } },
+    };
+    const kid = { prompt: 'kid', key: 'k' };
+    const fresh = await orch.spawnSubtask(kid, { blocking: false });
+    expect(fresh).toMatchObject(how);
+    expect(JSON.stringify(fresh)).not.toContain('given again');
+    for (const options of [{ blocking: false }, { patienceMs: 10 }]) {
+      const again = await orch.spawnSubtask(kid, options);
+      expect(again).toMatchObject(how);
+      expect(JSON.stringify(again)).toContain('given again: you may have seen it before');
+    }
+    expect(await orch.spawnSubtasks([kid])).toEqual([{ task: first, ended: 'failed' }]);
+    await orch.retryTask(first);
+    expect(await orch.spawnSubtask(kid, { blocking: false })).toEqual({ state: 'running', task: first });
+  });
+
+  test('[SUB1.2] target files that overlap within one call warn too', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    const spawned = await chat.orch.spawnSubtasks([
+      { prompt: 'one', name: 'one', targetFiles: ['src/add.ts'] },
+      { prompt: 'two', targetFiles: ['other.ts'] },
+      { prompt: 'three', targetFiles: ['./src/add.ts'] },
+    ]);
+    expect(spawned.map(({ warning }) => warning)).toEqual([
+      undefined,
+      undefined,
+      expect.stringMatching(/^"one" \(task_\w+\) also works on src\/add\.ts; expect to merge\.$/),
+    ]);
+  });
+
+  test('[SUB1.3] a chat has no worktree to share: it is told so, and nothing is made', async () => {
+    await using world = await start();
+    const chat = await world.chat();
+    const error = await refused(
+      chat.orch.spawnSubtask({ prompt: 'x', isolation: 'shared' }),
+      'invalid_input',
+    );
+    expect(error.message).toContain('Leave `isolation` out');
+    expect(await world.person.listTasks({ owner: chat.id })).toEqual([]);
+  });
+
   test('[SUB1] the key is the parent’s own: another parent’s child of that key is another', async () => {
     await using world = await start();
     await world.plan({ a: [], b: [] });

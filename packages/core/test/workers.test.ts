@@ -5,6 +5,25 @@ import { markTakenOver, pause, resume } from '../src/pausing.ts';
 import { quiet, refused, start } from './world.ts';
 
 describe('the states of a worker', () => {
+  test('[WKT6.94] taking over a worker that reports at the same moment never writes to its ended run', async () => {
+    for (let steps = 0; steps < 12; steps++) {
+      await using world = await start({ work: () => null });
+      await world.plan({ a: [] }, { integrate: false });
+      const a = world.worker('a');
+      const taking = world.person.takeOver(a.task).then(
+        () => 'asked',
+        (error: Error) => error.message,
+      );
+      for (let step = 0; step < steps; step++) await Promise.resolve();
+      const reporting = a.orch.reportCompletion({ status: 'success', output: 'done' }).catch(() => null);
+      const [taken] = await Promise.all([taking, reporting]);
+      await quiet();
+      expect(taken).toMatch(/^asked$|^Task task_\w+ is completed: no worker is at it\.$/);
+      const about = (await world.events()).filter(({ run }) => run === a.spec.run).map(({ type }) => type);
+      expect(about.slice(about.indexOf('run.ended'))).not.toContain('run.paused');
+    }
+  });
+
   test('[WRK1] created → running ⇄ idle → completed, and back to running by a retry', async () => {
     await using world = await start();
     await world.plan({ before: [], a: ['before'] });
@@ -91,8 +110,8 @@ describe('pause and resume', () => {
     await decide(context, async (tx) => {
       const task = (): Promise<Task> => tx.need('task', a.task);
       await resume(tx, context, await task(), null);
-      await pause(tx, await task());
-      await markTakenOver(tx, await task(), { by: 'person', commit: 'checkpoint of a' });
+      await pause(tx, a.task);
+      await markTakenOver(tx, a.task, { by: 'person', commit: 'checkpoint of a' });
     });
     await world.person.resumeWorker(a.task);
     await quiet();

@@ -110,6 +110,8 @@ export type SpawnResult =
 
 export interface Spawned {
   readonly task: TaskId;
+  /** It was spawned before under the same key, and has ended in this state. */
+  readonly ended?: 'completed' | 'failed' | 'cancelled';
   readonly warning?: string;
 }
 

@@ -4,15 +4,18 @@ import {
   SpawnInput,
   parseInput,
   type Caller,
+  type Delivery,
   type Orchestrator,
   type ParsedSpawn,
   type SessionId,
   type Spawned,
   type SpawnResult,
+  type TaskId,
 } from '@reveille/protocol';
 import { authorize, checkCaller, ownSession } from '../authority.ts';
 import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decideStart, type StartDecision } from '../checkout-start.ts';
+import { deliveries } from '../briefing.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { CallExchange } from '../hand-overs.ts';
@@ -44,7 +47,8 @@ export function delegation(
     async spawnSubtask(input, options = {}) {
       const [spawned] = await spawnAll([input]);
       if (!spawned) throw new ReveilleError('internal', 'A spawn made nothing.');
-      const { task } = spawned;
+      const { task, ended } = spawned;
+      if (ended) return { state: 'ended', task, delivery: await endAgain(room, caller, task) };
       if (options.blocking === false) return { state: 'running', ...spawned };
       const wanted = {
         session: ownSession(caller),
@@ -103,10 +107,17 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
     for (const [i, input] of parsed.entries()) {
       const agent = agents[i];
       if (!agent) continue;
-      // What this change has made is in no list yet.
+      // What this change has made is in no list yet, for keys as for files.
       const same = input.key === undefined ? undefined : byKey.get(input.key);
       const made =
-        same ?? (await spawn(tx, host.context, session, { ...input, ...startOf(input), agent, checkpoint }));
+        same ??
+        (await spawn(tx, host.context, session, {
+          ...input,
+          ...startOf(input),
+          agent,
+          checkpoint,
+          beside: spawned,
+        }));
       if (input.key !== undefined) byKey.set(input.key, made);
       spawned.push(made);
     }
@@ -149,6 +160,20 @@ async function startsOf(
   for (const { dirty } of inputs)
     if (!starts.has(dirty)) starts.set(dirty, await decideStart(context, caller, { repository, dirty }));
   return ({ dirty }) => starts.get(dirty);
+}
+
+/** How a child ended that is spawned once more: the end that waits for its owner, or the one that it was given. */
+async function endAgain(room: Room, caller: Caller, task: TaskId): Promise<Delivery | null> {
+  const wanted = { session: ownSession(caller), tasks: new Set([task]), mode: 'all', single: true } as const;
+  const waiting = spawnResult({ task }, await awaitTasks(room, caller, wanted, { timeoutMs: 0 }));
+  if (waiting.state === 'ended' && waiting.delivery) return waiting.delivery;
+  const { store } = room.context;
+  const given = (state: 'read' | 'delivered') =>
+    store.find('message', { list: 'byState', equal: [wanted.session, state] });
+  const ends = [...(await given('read')), ...(await given('delivered'))];
+  const last = ends.findLast(({ doc }) => doc.kind === 'end' && doc.task === task)?.doc;
+  const [again = null] = last ? await deliveries(store, [{ ...last, maybeSeen: last.maybeSeen + 1 }]) : [];
+  return again;
 }
 
 function spawnResult(spawned: Spawned, result: Awaited<ReturnType<typeof awaitTasks>>): SpawnResult {

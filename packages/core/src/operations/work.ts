@@ -87,15 +87,13 @@ async function takeOver(
   by: string,
 ): Promise<TakenOver> {
   const resting = await decide(context, async (tx) => {
-    const run = await openRun(tx, task);
-    if (!run.paused) await pause(tx, task);
+    const { run } = await openRun(tx, task.id);
+    if (!run.paused) await pause(tx, task.id);
     return run.turn === null;
   });
   if (!resting) return { ready: false };
   const commit = await stateOf(at, task);
-  const ready = await decide(context, async (tx) =>
-    markTakenOver(tx, await tx.need('task', task.id), { by, commit }),
-  );
+  const ready = await decide(context, (tx) => markTakenOver(tx, task.id, { by, commit }));
   if (!ready) return { ready };
   const { worktree, branch } = await at.diff(task);
   return { ready, worktree, branch };

@@ -20,7 +20,7 @@ export function workerOperations(
       await knownFor(host, id);
       return act('swapWorker', id, (tx, task) => swap(tx, context, task, { caller, by }));
     },
-    pauseWorker: (id) => act('pauseWorker', id, (tx, task) => pause(tx, task)),
+    pauseWorker: (id) => act('pauseWorker', id, (tx) => pause(tx, id)),
     async resumeWorker(id) {
       // Whether the caller may at all comes first: a look at a checkout is work.
       await act('resumeWorker', id, async () => undefined);
@@ -28,7 +28,7 @@ export function workerOperations(
       return act('resumeWorker', id, (tx, task) => resume(tx, context, task, changed));
     },
     async interruptWorker(id) {
-      const view = await act('interruptWorker', id, async (tx, task) => openRun(tx, task));
+      const view = await act('interruptWorker', id, (tx) => openRun(tx, id));
       host.scheduler.runs.get(id)?.line.interrupt();
       return view;
     },
