@@ -74,7 +74,7 @@ function auditHolder(auditor: Auditor, request: Request): void {
   auditor.check(told, 'holders', `request ${request.id} is with ${request.with}, and nobody told it`);
 }
 
-/** Nobody needs it any more: its task has ended, is tried again or has its verdict, or its asker gave up. */
+/** Nobody needs it any more: its task has ended, is tried again or has its verdict, its asker gave up, or its plan grew. */
 function auditClosed(auditor: Auditor, { deltas }: Durable, request: Request): void {
   const moved = deltas.some(
     (delta) =>
@@ -85,9 +85,19 @@ function auditClosed(auditor: Auditor, { deltas }: Durable, request: Request): v
   const raised =
     request.kind === 'budget' &&
     deltas.some((delta) => is(delta, 'budget') && delta.before?.limits !== delta.after.limits);
+  // A plan that gets another task while it waits for approval is shown to the person again.
+  const shownAgain =
+    request.kind === 'plan' &&
+    deltas.some(
+      (delta) =>
+        is(delta, 'request') &&
+        !delta.before &&
+        delta.after.plan === request.plan &&
+        delta.after.state === 'open',
+    );
   const cancelling = auditor.ledger.rows.task.get(request.task)?.cancelling;
   auditor.check(
-    moved || raised || cancelling !== null || auditor.gaveUp(request),
+    moved || raised || shownAgain || cancelling !== null || auditor.gaveUp(request),
     'requests',
     `request ${request.id} (${request.kind}) of ${request.task} was closed, and nothing says why`,
   );

@@ -15,7 +15,7 @@ const CHOICES: { readonly [K in Request['kind']]?: readonly string[] } = {
   failure: ['retry', 'cancel', 'retry with coder', 'retry with model large'],
   idle: ['keep waiting', 'remind', 'mark complete', 'cancel'],
   budget: ['raise', 'stop', 'raise tokens=900 turns=90'],
-  plan: ['approve', 'changes: smaller', 'cancel', 'rather something else'],
+  plan: ['approve', 'changes: smaller', 'cancel', '2 rather something else'],
   escape: ['seen'],
 };
 const REFUSALS: ReadonlySet<string> = new Set([

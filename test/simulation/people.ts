@@ -16,6 +16,7 @@ import { COMMANDS } from './command.ts';
 import { DOORS, lookInto } from './doors.ts';
 import { GOALS } from './goals.ts';
 import { MORE_DEEDS, answerByTwo } from './steering.ts';
+import { wordsFor } from './wishes.ts';
 import type { World } from './world.ts';
 
 type Deed =
@@ -51,8 +52,6 @@ const WORDS: Readonly<Record<string, string>> = {
   budget: 'stop',
   plan: 'approve',
 };
-/** A look, and one that says nothing without more words. */
-const NO_ANSWERS: ReadonlySet<string> = new Set(['details', 'retry with']);
 
 /** The people of a world: what they do to plans, workers and chats, at moments chance picks. */
 export class People {
@@ -288,8 +287,7 @@ export class People {
     const { chance } = this.#world;
     const request = chance.pick(await lookInto(this.#world, person));
     if (!request || request.kind === 'review') return;
-    const options = request.options.filter((option) => !NO_ANSWERS.has(option));
-    await this.#answer(person, request.id, chance.pick(options) ?? 'yes');
+    await this.#answer(person, request.id, wordsFor(this.#world, request, 'yes'));
   }
 
   async #answer(person: Orchestrator, request: RequestId, answer: string): Promise<void> {
@@ -354,7 +352,7 @@ export class People {
     await each(mine, 'answer', (person, request) =>
       twice(request)
         ? answerByTwo(world, person, request)
-        : this.#answer(person, request.id, WORDS[request.kind] ?? 'yes'),
+        : this.#answer(person, request.id, WORDS[request.kind] ?? wordsFor(world, request, 'yes')),
     );
   }
 }

@@ -14,7 +14,7 @@ export const MORE_DOINGS: Readonly<Record<string, MoreDoing>> = {
   beside: { habit: 'calls_beside', weight: 14, act: callBeside },
 };
 
-const CHOICES = ['allow', 'deny'] as const;
+const CHOICES = ['approve', 'deny'] as const;
 const DENIED = 'Nobody answered in time. This counts as: denied.';
 
 /**

@@ -1,4 +1,4 @@
-import { ACTION_KINDS, type Action, type Request } from '@reveille/protocol';
+import { ACTION_KINDS, choicesOf, takesFreeText, type Action, type Request } from '@reveille/protocol';
 import type { Process } from './process.ts';
 import type { MoreDoing } from './steered.ts';
 import type { World } from './world.ts';
@@ -30,8 +30,13 @@ async function wishOnce(agent: Process): Promise<void> {
   mind.action = permit?.allowed ? null : action;
 }
 
-/** What somebody says to a request: to what is bound to an action only a yes or a no is an answer. */
+/** An answer that the request takes: one of its choices, by any of its names, or other words where these are welcome. */
 export function wordsFor({ chance }: World, request: Request | undefined, otherwise: string): string {
-  if (!request?.action) return otherwise;
-  return chance.pick(['approve', 'approve', 'yes', 'deny: not now']) ?? 'approve';
+  if (!request || takesFreeText(request)) return otherwise;
+  if (request.action) return chance.pick(['approve', 'approve', 'yes', 'deny: not now']) ?? 'approve';
+  const choices = choicesOf(request);
+  const choice = chance.pick(choices.filter(({ id }) => id !== 'details' && id !== 'retry with'));
+  if (!choice) return otherwise;
+  if (choice.needsWords) return `${choice.id}: ${otherwise}`;
+  return chance.pick([choice.id, choice.id, choice.label, `${choices.indexOf(choice) + 1}`]) ?? choice.id;
 }

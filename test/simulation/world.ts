@@ -1,5 +1,6 @@
 import type { Change, Outcome, TurnInput } from '@reveille/core';
 import {
+  choiceIn,
   isTerminal,
   type Delivery,
   type Fact,
@@ -325,9 +326,13 @@ export class World {
   /** Whoever answered was told that it counts: then it does, and no other. */
   acknowledged(request: RequestId, answer: string): void {
     const row = this.auditor.ledger.rows.request.get(request);
+    const counts = (text: string | undefined): string => {
+      const chosen = row && text !== undefined ? choiceIn(row, text) : null;
+      return chosen ? `${chosen.id}: ${chosen.rest}` : `${text}`;
+    };
     this.check(
-      // What is said about a plan is put in words for whoever made it.
-      row?.state === 'answered' && (row.kind === 'plan' || row.answer?.text === answer),
+      // An answer about a plan is put in words for its orchestrator.
+      row?.state === 'answered' && (row.kind === 'plan' || counts(row.answer?.text) === counts(answer)),
       'durable',
       () =>
         `the answer "${answer}" to ${request} was acknowledged; on disk it is ${row?.state} ${row?.answer?.text}`,
