@@ -7,7 +7,7 @@ interface Answer {
   readonly result?: {
     content?: { text: string }[];
     structuredContent?: Record<string, unknown>;
-    tools?: { name: string }[];
+    tools?: { name: string; _meta?: object }[];
   };
   readonly error?: { message: string };
 }

@@ -84,6 +84,21 @@ describe('the hooks of a chat', () => {
     expect((await chat.call('a2a_check_updates')).text).not.toContain('The answer is 42.');
   });
 
+  test.each([
+    ['claude-code_2-1-163_harness', true],
+    ['claude-code/2.2.0/agent', true],
+    ['claude-code_2-1-162_harness', false],
+    ['another_9-9-9_agent', false],
+  ])('[WAK6.26] %s is woken with news: %s; otherwise by a block', async (agent, takesNews) => {
+    await untilState(house, await give(chat, REPORT), 'completed');
+    house.env['AI_AGENT'] = agent;
+    const answer = await hook(house, 'stop').finally(() => delete house.env['AI_AGENT']);
+    const words = takesNews ? answer?.hookSpecificOutput?.additionalContext : answer?.reason;
+    expect(words).toContain('The answer is 42.');
+    expect(answer?.hookSpecificOutput?.hookEventName).toBe(takesNews ? 'Stop' : undefined);
+    expect(answer?.decision).toBe(takesNews ? undefined : 'block');
+  });
+
   test('[WAK6.20] a subtask that waits for an answer is told about, and holds nobody: the person may want to speak', async () => {
     await untilState(house, await give(chat, ASK), 'waiting');
     const answer = await hook(house, 'stop');

@@ -23,12 +23,14 @@ describe('a chat over MCP', () => {
   const ownerOf = async (task: unknown): Promise<string> =>
     (await house.json<TaskView>('status', String(task))).task.owner;
 
-  test('[CLI1.50] it has the tools of a chat, starts a task in this repository, and is given its result', async () => {
+  test('[CLI1.50][WAK6.27] it has the tools of a chat, starts a task in this repository, and is given its result', async () => {
     await using chat = await chatOf('claude').open();
     const { result } = await chat.ask('tools/list', {});
     const names = result?.tools?.map(({ name }) => name) ?? [];
     expect(names).toContain('a2a_spawn_subtask');
     expect(names).not.toContain('a2a_subtask_complete');
+    // WAK6.27: Claude Code hides tools that do not say so.
+    for (const { _meta } of result?.tools ?? []) expect(_meta).toEqual({ 'anthropic/alwaysLoad': true });
     const agents = await chat.call('a2a_list_agents');
     expect(agents.data['backends']).toEqual(['scripted']);
     const spawned = await chat.call('a2a_spawn_subtask', { agentType: 'scripted:coder', prompt: REPORT });

@@ -49,7 +49,8 @@ export async function hook({ io, moment, waitMs, signal }: HookOptions): Promise
   );
   using chat = whileServed(served);
   const until = AbortSignal.any([signal, chat.gone, AbortSignal.timeout(waitMs)]);
-  const tell = (deliveries: readonly Delivery[]): void => write(io, handedOver(moment, wordsFor(deliveries)));
+  const tell = (deliveries: readonly Delivery[]): void =>
+    write(io, handedOver(moment, wordsFor(deliveries), io.env));
   if (moment !== 'stop') return giveAlong({ io, moment, desks, tell });
   for (;;) {
     const desk = await untilNews({ desks, signal: until });
@@ -74,7 +75,7 @@ async function giveAlong({ io, moment, desks, tell }: Along): Promise<void> {
   if ((await lengthAt(desk)) > LONGEST_ALONG)
     return write(
       io,
-      handedOver(moment, '[Reveille: messages wait for you. Call a2a_check_updates to read them.]'),
+      handedOver(moment, '[Reveille: messages wait for you. Call a2a_check_updates to read them.]', io.env),
     );
   await handOver(desk, tell);
 }
@@ -110,11 +111,28 @@ const wordsFor = (deliveries: readonly Delivery[]): string =>
     ...nextSteps(deliveries, () => true),
   ].join('\n');
 
-/** In the form in which the client wants to hear it. */
-const handedOver = (moment: Moment, words: string): object =>
-  moment === 'stop'
+/**
+ * In the form in which the client wants to hear it. A Claude Code that does not yet take context at a stop can only be
+ * told by a block, which it shows to its person as an error.
+ */
+const handedOver = (moment: Moment, words: string, env: NodeJS.ProcessEnv): object =>
+  moment === 'stop' && !takesContextAtStop(env)
     ? { decision: 'block', reason: words }
     : { hookSpecificOutput: { hookEventName: MOMENTS[moment], additionalContext: words } };
+
+/** The first Claude Code that goes on with what a hook adds at a stop, by its changelog. */
+const CONTEXT_AT_STOP = [2, 1, 163] as const;
+/** `claude-code_2-1-325_harness`: how Claude Code names itself to the programs it starts. */
+const CLAUDE_CODE = /^claude-code[_/](\d{1,4})[-.](\d{1,4})[-.](\d{1,6})[_/]/;
+
+function takesContextAtStop(env: NodeJS.ProcessEnv): boolean {
+  const version = CLAUDE_CODE.exec(env['AI_AGENT'] ?? '')
+    ?.slice(1)
+    .map(Number);
+  if (!version) return false;
+  const different = CONTEXT_AT_STOP.findIndex((least, i) => version[i] !== least);
+  return different === -1 || (version[different] ?? 0) > (CONTEXT_AT_STOP[different] ?? 0);
+}
 
 /** To a pipe, and so at once: when this returns, it is out of this process. */
 function write({ out }: Io, answer: object): void {

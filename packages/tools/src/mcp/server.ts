@@ -127,8 +127,12 @@ function listed(tool: Tool): McpTool {
       idempotentHint: annotations.idempotent,
       openWorldHint: annotations.openWorld,
     },
+    _meta: ALWAYS_LOADED,
   };
 }
+
+/** Claude Code hides tools behind a search of its own unless they say that they are always needed; a model that is not told of them calls none. */
+const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true } as const;
 
 /** The protocol has its own error for a name that nothing has; its words teach like any other. */
 function unknownTool(name: string, world: CallerWorld): Error {
