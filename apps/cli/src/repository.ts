@@ -46,7 +46,7 @@ export async function repositoryIfAny(asked: Asked): Promise<Repository | null> 
   }
 }
 
-export const homeOf = ({ env }: Call['io']): string => env['HOME'] ?? homedir();
+export const homeOf = ({ env }: Pick<Call['io'], 'env'>): string => env['HOME'] ?? homedir();
 
 /** What a hook of git has set is about another repository than the one that is asked for. */
 export function withoutGit(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

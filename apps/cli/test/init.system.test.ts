@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withScript } from '@reveille/executors';
 import { expect, test } from 'vitest';
 import { House, processesOf } from './house.ts';
 
@@ -134,7 +135,8 @@ test('[CLI1.42] what a repository brings along counts once it is trusted, as it 
   expect(asked.out).toContain('2 things are not trusted and do not count');
   const names = async (): Promise<string> => (await house.run(['agent', 'list'])).out;
   expect(await names()).toMatch(/^@helper +repository, untrusted +Helps\.$/m);
-  house.write('plan.yaml', 'name: P\ntasks: [{ id: a, prompt: Do., agent: helper }]\n');
+  const tasks = [{ id: 'a', prompt: withScript('Do.', { steps: [] }), agent: 'helper' }];
+  house.write('plan.yaml', JSON.stringify({ name: 'P', tasks }));
   expect((await house.run(['plan', 'validate', 'plan.yaml'])).out).toContain(
     'the agent "helper" of this repository is not trusted yet: reveille init',
   );

@@ -94,18 +94,38 @@ test.each([
   expect(problems(text)).toContain(sentence);
 });
 
-test('[PLN1.21] a backend that is known not to exist is said so; without a daemon to ask, any may exist', () => {
+test('[PLN1.21] a backend that cannot be used is said so, with what to do; where nothing is known of them, any may', () => {
   const text = `name: A\n${TASK}    agent: claud:coder\n`;
   expect(problems(text)).toEqual([]);
-  const backends = ['scripted', 'claude'].map((name, i) => ({ name, isDefault: i === 0 }));
-  const known = { ...KNOWN, backends };
+  const backends = ['claude', 'scripted'].map((name, i) => ({ name, isDefault: i === 0 }));
+  const problem = (name: string) => (name === 'gemini' ? 'Gemini CLI is not installed' : undefined);
+  const known = { ...KNOWN, backends: { backends, problem } };
   expect(problems(text, { known })).toEqual([
     'plan.yaml:5:12: tasks[0].agent: there is no backend "claud"; there are: claude, scripted',
   ]);
   expect(problems(`name: A\n${TASK}`, { known })).toEqual([]);
+  expect(problems(`name: A\n${TASK}    agent: gemini:coder\n`, { known })).toEqual([
+    'plan.yaml:5:12: tasks[0].agent: the backend "gemini" cannot be used here: Gemini CLI is not installed; there are: claude, scripted',
+  ]);
   const agents = [{ name: 'coder', backend: 'gemini' }];
   expect(problems(`name: A\n${TASK}    agent: coder\n`, { known: { ...known, agents } })).toEqual([
-    'plan.yaml:5:12: tasks[0].agent: agent "coder" runs on the backend "gemini" by its definition, which is not here; there are: claude, scripted. Name another: claude:coder',
+    'plan.yaml:5:12: tasks[0].agent: agent "coder" runs on the backend "gemini" by its definition, which is not here (Gemini CLI is not installed); there are: claude, scripted. Name another: claude:coder',
+  ]);
+});
+
+test('[AGT2.10] a scripted agent without a script is a problem of its line, and so is its reviewer', () => {
+  const backends = ['scripted', 'codex'].map((name, i) => ({ name, isDefault: i === 0 }));
+  const known = { ...KNOWN, backends: { backends, problem: () => undefined } };
+  const found = problems(`name: A\n${TASK}    review: scripted:reviewer\n`, { known });
+  expect(found).toEqual([
+    expect.stringMatching(/tasks\[0\]\.agent: @scripted:agent cannot do this: .*there are: codex:agent$/),
+    expect.stringMatching(
+      /tasks\[0\]\.review: .*@scripted:reviewer cannot do this: .*`review` in the script/,
+    ),
+  ]);
+  const none = { ...known, backends: { backends: backends.slice(0, 1), problem: () => undefined } };
+  expect(problems(`name: A\n${TASK}`, { known: none })).toEqual([
+    expect.stringContaining('no other backend is installed, and `reveille doctor` says how to get one'),
   ]);
 });
 
@@ -266,7 +286,7 @@ test('[PLN1.28] the examples have no problem', () => {
     name,
     isDefault: i === 0,
   }));
-  const known = { agents, untrusted: [], backends };
+  const known = { agents, untrusted: [], backends: { backends, problem: () => undefined } };
   for (const file of files)
     expect(problems(readFileSync(`${folder}/${file}`, 'utf8'), { file, known, given: null })).toEqual([]);
 });

@@ -20,11 +20,20 @@ export interface Known {
   readonly settings: Settings;
 }
 
+/** The work an agent is named for, as far as it can be read. */
+interface Assignment {
+  readonly repository: string | null;
+  /** Null: it cannot be read. */
+  readonly prompt: string | null;
+  /** Its work is to review that of the task with this prompt. */
+  readonly reviews?: boolean;
+}
+
 /** The parsed form, or why not, naming what exists, nearest first (AGT2). No type given is never the parent's (AGT3). */
 export function resolveAgent(
   known: Known,
   text: string | undefined,
-  repository: string | null = null,
+  { repository, ...work }: Assignment,
 ): AgentType | Unknown {
   const { settings, agents: definitions, executors } = known;
   const names = definitions.names(repository);
@@ -32,9 +41,9 @@ export function resolveAgent(
   if (!named) return noType(text ?? settings.defaultAgent, names);
   const wish = named.backend === '' ? (definitions.defined?.(named.name, repository)?.backend ?? null) : null;
   const type = { ...named, backend: named.backend || (wish ?? settings.defaultBackend) };
-  if (!executors.get(type.backend)) return noBackend(executors, type, wish !== null);
+  if (!executors.backends().includes(type.backend)) return noBackend(executors, type, wish !== null);
   // The default agent needs no file.
-  if (text === undefined || names.includes(type.name)) return type;
+  if (text === undefined || names.includes(type.name)) return refusal(executors, type, work) ?? type;
   const agents = nearest(type.name, names).slice(0, 10);
   return {
     problem: `there is no agent "${type.name}"; there are: ${agents.join(', ')}`,
@@ -64,11 +73,40 @@ function noType(text: string, names: readonly string[]): Unknown {
 function noBackend(executors: Executors, { backend, name }: AgentType, wished: boolean): Unknown {
   const backends = nearest(backend, executors.backends());
   const there = `there are: ${backends.join(', ')}`;
-  const wants = `agent "${name}" runs on the backend "${backend}" by its definition, which is not here; ${there}`;
-  const problem = wished
-    ? `${wants}. Name another: ${backends[0] ?? 'backend'}:${name}`
-    : `there is no backend "${backend}"; ${there}`;
+  const why = executors.problem?.(backend);
+  const missing = why === undefined ? '' : ` (${why})`;
+  if (wished) {
+    const wants = `agent "${name}" runs on the backend "${backend}" by its definition, which is not here${missing}`;
+    return {
+      problem: `${wants}; ${there}. Name another: ${backends[0] ?? 'backend'}:${name}`,
+      known: backends,
+    };
+  }
+  const problem =
+    why === undefined
+      ? `there is no backend "${backend}"; ${there}`
+      : `the backend "${backend}" cannot be used here: ${why}; ${there}`;
   return { problem, known: backends };
+}
+
+/** A backend that cannot do this work at all, as scripted agents without a script: they would report success for nothing. */
+function refusal(
+  executors: Executors,
+  { backend, name }: AgentType,
+  work: Omit<Assignment, 'repository'>,
+): Unknown | null {
+  const why =
+    work.prompt === null ? null : executors.get(backend)?.refuses?.({ ...work, prompt: work.prompt });
+  if (!why) return null;
+  const others = executors.backends().filter((other) => other !== backend);
+  const advice =
+    others.length > 0
+      ? `; on other backends there are: ${others.map((other) => `${other}:${name}`).join(', ')}`
+      : '; no other backend is installed, and `reveille doctor` says how to get one';
+  return {
+    problem: `@${backend}:${name} cannot do this: ${why}${advice}`,
+    known: others.map((other) => `${other}:${name}`),
+  };
 }
 
 export interface CheckedPlan {
@@ -82,10 +120,10 @@ export interface CheckedPlan {
 export function reviewerOf(
   known: Known,
   review: string | undefined,
-  repository: string | null,
+  work: Assignment,
 ): AgentType | Unknown | null {
   if (review === undefined || isReviewWord(review)) return null;
-  const agent = resolveAgent(known, review, repository);
+  const agent = resolveAgent(known, review, { ...work, reviews: true });
   if (!('problem' in agent)) return agent;
   return { ...agent, problem: `a review is by none, owner, person or an agent: ${agent.problem}` };
 }
@@ -102,13 +140,13 @@ export function checkPlan(
     ? []
     : parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message }));
   const agents = tasks.map((task, i) => {
-    const agent = resolveAgent(known, task.agent, repository);
+    const agent = resolveAgent(known, task.agent, { repository, prompt: task.prompt });
     if ('problem' in agent) problems.push({ at: `tasks[${i}].agent`, problem: agent.problem });
     return agent;
   });
   const reviewers = new Map<string, AgentType>();
   tasks.forEach((task, i) => {
-    const by = reviewerOf(known, task.review, repository);
+    const by = reviewerOf(known, task.review, { repository, prompt: task.prompt });
     if (by && 'problem' in by) problems.push({ at: `tasks[${i}].review`, problem: by.problem });
     else if (by && task.id !== null) reviewers.set(task.id, by);
   });

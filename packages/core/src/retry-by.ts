@@ -72,7 +72,11 @@ export async function withAnother(
   const { agent: name, model } = given.by;
   if (isIntegrator(task))
     throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
-  const agent = name === undefined ? task.agent : foundAgent(resolveAgent(context, name, task.repository));
+  const { repository } = task;
+  // The prompt of a reviewer only quotes the work that it is about.
+  const prompt = task.reviews ? null : task.prompt;
+  const agent =
+    name === undefined ? task.agent : foundAgent(resolveAgent(context, name, { repository, prompt }));
   await checkDelegation(tx, context, given.caller, [agent]);
   await checkGoalApproved(tx, context, given.caller, [agent]);
   if (!task.run && task.lastRun) await keepFromNext(tx, task, task.lastRun);

@@ -1,5 +1,7 @@
+import type { Executor } from '@reveille/core';
+import type { PlanInput } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
-import { pending, quiet, refused, start } from './world.ts';
+import { pending, quiet, refused, start, type World } from './world.ts';
 
 describe('spawn', () => {
   test('[SUB1][MBX2] the child, its session, its link and its offer are one change', async () => {
@@ -173,6 +175,59 @@ describe('spawn', () => {
     expect((await known('claud:coder'))[0]).toBe('claude');
     expect((await known('coder!'))[0]).toBe('coder');
     expect(await world.store.lastEvent()).toBe(before);
+  });
+
+  /** Every way to name an agent for work. */
+  const waysToName = async (world: World, type: string, first = (): unknown => null) => {
+    const chat = await world.chat();
+    const { plan } = await world.plan({ a: { agent: '@claude:coder' } });
+    const running = world.worker('a').task;
+    const task = { id: 'x', prompt: 'x', agent: type };
+    const save = (tasks: PlanInput['tasks']) => world.person.savePlan({ name: 'p', tasks });
+    first();
+    const before = await world.store.lastEvent();
+    const ways: Record<string, () => Promise<unknown>> = {
+      spawn: () => chat.orch.spawnSubtask({ prompt: 'x', agentType: type }),
+      'spawn several': () =>
+        chat.orch.spawnSubtasks([{ prompt: 'script' }, { prompt: 'x', agentType: type }]),
+      plan: () => save([task]),
+      review: () => save([{ id: 'x', prompt: 'script', review: type }]),
+      add: () => world.person.addPlanTask(plan.id, task),
+      swap: () => world.person.swapWorker(running, { agent: type }),
+    };
+    const said: Record<string, string> = {};
+    for (const [name, way] of Object.entries(ways))
+      said[name] = await way().then(
+        () => 'accepted',
+        (error: Error) => error.message,
+      );
+    expect(await world.store.lastEvent()).toBe(before);
+    return said;
+  };
+
+  test('[AGT2.1] a backend that is known but cannot be used is refused everywhere, with what is missing', async () => {
+    const usable = ['scripted', 'claude'];
+    await using world = await start({ usable });
+    const said = await waysToName(world, 'claude:coder', () => usable.pop());
+    expect(Object.keys(said)).toHaveLength(6);
+    for (const [way, words] of Object.entries(said))
+      expect(words, way).toContain(
+        'the backend "claude" cannot be used here: its SDK is not installed; there are: scripted',
+      );
+  });
+
+  test('[AGT2.2] work that a backend cannot do is refused everywhere, with the backends that can', async () => {
+    const refuses: Executor['refuses'] = ({ prompt, reviews }) =>
+      prompt === 'script' && !reviews ? null : 'there is no script';
+    await using world = await start({ refuses });
+    const said = await waysToName(world, 'scripted:coder');
+    expect(Object.keys(said)).toHaveLength(6);
+    for (const [way, words] of Object.entries(said))
+      expect(words, way).toContain(
+        '@scripted:coder cannot do this: there is no script; on other backends there are: claude:coder',
+      );
+    const chat = await world.chat();
+    await chat.orch.spawnSubtask({ prompt: 'script' }, { blocking: false });
   });
 
   test('[AGT3] no type given is the default, never the parent’s', async () => {

@@ -54,6 +54,10 @@ export interface WorldOptions {
   readonly work?: (task: Task) => WorkProduct | null;
   /** Checkouts that do otherwise than the plain ones. */
   readonly workspaces?: Partial<Workspaces>;
+  /** The backends that can be used now; both there are unless told. */
+  readonly usable?: readonly string[];
+  /** Work that agents of the backend `scripted` cannot do. */
+  readonly refuses?: Executor['refuses'];
   /** Whether somebody integrates plans. */
   readonly integrates?: boolean;
   /** No word of other hosts arrives. */
@@ -250,6 +254,7 @@ export class World implements AsyncDisposable {
     const executor = this.#executor(() => engine);
     const { machine } = options;
     const large = machine ? { ...executor, memoryBytes: machine.needBytes } : executor;
+    const small = options.refuses ? { ...executor, refuses: options.refuses } : executor;
     const engine: Engine = new Engine({
       store: options.deaf ? { ...store, onHint: () => () => undefined } : store,
       dispatch,
@@ -257,12 +262,13 @@ export class World implements AsyncDisposable {
       host,
       random: { next: () => this.chance(), id: () => this.#id() },
       executors: {
-        backends: () => ['scripted', 'claude'],
+        backends: () => options.usable ?? ['scripted', 'claude'],
+        problem: (backend) => (backend === 'claude' ? 'its SDK is not installed' : undefined),
         get: (backend) =>
           ['scripted', 'claude', ...(options.integrates ? [INTEGRATOR.backend] : [])].includes(backend)
             ? backend === 'claude'
               ? large
-              : executor
+              : small
             : undefined,
         ...(options.reaps ? { reapAll: async () => this.#reapAll() } : {}),
       },

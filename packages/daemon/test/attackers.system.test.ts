@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HTTP_ROUTES, isReveilleError } from '@reveille/protocol';
-import { House, until } from './house.ts';
+import { DO_IT, House, until } from './house.ts';
 import { McpDoor } from './mcp/door.ts';
 import { request, wire, type Sent } from './wire.ts';
 
@@ -135,7 +135,7 @@ describe('what is nobody’s business', () => {
     });
     const client = await house.connect();
     const { session, credential } = await client.grantSession({ name: 'chat' });
-    const [child] = await client.as(credential).spawnSubtasks([{ prompt: 'Do it.' }]);
+    const [child] = await client.as(credential).spawnSubtasks([{ prompt: DO_IT }]);
     await until(async () => (await client.getTask(child!.task)).task.state === 'completed');
     const said = JSON.stringify([
       await client.events(0, 10_000),

@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { withScript } from '@reveille/executors';
 import { findProgram } from '@reveille/executors/acp';
 import { startModelServer, withModelScript } from '@reveille/model-server';
 import { expect, test } from 'vitest';
@@ -12,14 +13,7 @@ test('[EXE2.22] with a model and no agent, an agent that names no backend is our
     OPENAI_BASE_URL: `${server.url}/v1`,
     OPENAI_MODEL: 'scripted',
   });
-  // Whatever this machine has installed: git is all that is needed.
-  const bin = join(house.folder, 'bin');
-  mkdirSync(bin);
-  for (const name of ['git', 'bwrap']) {
-    const program = findProgram([name], process.env['PATH'] ?? '');
-    if (program) symlinkSync(program, join(bin, name));
-  }
-  house.env['PATH'] = bin;
+  house.env['PATH'] = onlyGit(house.folder);
   const client = await house.connect();
   expect(await client.backends()).toEqual([
     { name: 'builtin', isDefault: true, why: 'no agent is installed, and OPENAI_BASE_URL is set' },
@@ -41,3 +35,46 @@ test('[EXE2.22] with a model and no agent, an agent that names no backend is our
   const [usual] = await (await house.connect()).backends();
   expect(usual).toMatchObject({ name: 'scripted', isDefault: true, why: expect.stringContaining('no key') });
 });
+
+test('[AGT2.20] with nothing installed no agent reports success: what cannot run here is refused with what to do, over every door', async () => {
+  await using house = new House({ REVEILLE_ENGINE_DEFAULT_BACKEND: undefined, OLLAMA_HOST: '127.0.0.1:9' });
+  house.env['PATH'] = onlyGit(house.folder);
+  const client = await house.connect();
+  const { id } = await client.openSession('chat', 'test');
+  const { credential } = await client.grantSession({ session: id });
+  const chat = client.as(credential);
+  const refusals: Record<string, string> = {
+    agent:
+      'a script in the prompt says, and there is none; no other backend is installed, and `reveille doctor`',
+    'claude:agent': 'the Agent SDK of Claude Code is not installed. To install it: npm install --prefix',
+    'codex:coder': 'Codex is not installed: there is no codex-acp. To install it: npm install',
+    'builtin:coder': 'it has no model: set ANTHROPIC_API_KEY',
+    'cluade:coder': 'there is no backend "cluade"; there are: scripted',
+  };
+  for (const [agentType, words] of Object.entries(refusals)) {
+    const refusal = { code: 'unknown_agent', message: expect.stringContaining(words) };
+    await expect(chat.spawnSubtask({ prompt: 'Fix it.', agentType }), agentType).rejects.toMatchObject(
+      refusal,
+    );
+    const tasks = [{ id: 'a', prompt: 'Fix it.', agent: agentType }];
+    await expect(client.savePlan({ name: 'p', tasks }), agentType).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining(words),
+    });
+  }
+  expect(await client.listTasks({})).toEqual([]);
+  const prompt = withScript('Do it.', { steps: [{ do: 'report', output: 'as written' }] });
+  const { task } = await chat.spawnSubtask({ prompt });
+  expect((await client.getTask(task)).end).toMatchObject({ status: 'success', output: 'as written' });
+});
+
+/** A PATH with git and a sandbox on it, and nothing else that the machine has installed. */
+function onlyGit(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  for (const name of ['git', 'bwrap']) {
+    const program = findProgram([name], process.env['PATH'] ?? '');
+    if (program) symlinkSync(program, join(bin, name));
+  }
+  return bin;
+}

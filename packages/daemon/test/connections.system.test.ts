@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createClient, type Client, type Delivery, type MessageId, type SessionId } from '@reveille/protocol';
-import { House, until } from './house.ts';
+import { DO_IT, House, until } from './house.ts';
 import { OverHttp } from './inside.ts';
 import { readAll, request } from './wire.ts';
 
@@ -226,7 +226,7 @@ describe('a client whose daemon is gone', () => {
     expect([first, second]).toEqual([[], []]);
     await house.kill();
     // Nobody listens there any more, so it was not carried out, and may be made again.
-    const { plan } = await client.savePlan({ name: 'p', tasks: [{ id: 'a', prompt: 'A' }] });
+    const { plan } = await client.savePlan({ name: 'p', tasks: [{ id: 'a', prompt: DO_IT }] });
     expect((await client.listPlans()).map(({ id }) => id)).toEqual([plan.id]);
     expect(house.said('the daemon runs')).toHaveLength(3);
   });
@@ -252,7 +252,7 @@ describe('a client whose daemon is gone', () => {
     const client = createClient({ url: house.url, token: house.lock.token });
     await client.health();
     process.kill(house.lock.pid, 'SIGSTOP');
-    const saving = client.savePlan({ name: 'p', tasks: [{ id: 'a', prompt: 'A' }] }).then(
+    const saving = client.savePlan({ name: 'p', tasks: [{ id: 'a', prompt: DO_IT }] }).then(
       () => null,
       (error: unknown) => error,
     );

@@ -7,7 +7,7 @@ import {
   type SessionId,
 } from '@reveille/protocol';
 import { Credentials } from '../src/http/credentials.ts';
-import { House, until } from './house.ts';
+import { DO_IT, House, until } from './house.ts';
 import { OverHttp } from './inside.ts';
 import { request, wire } from './wire.ts';
 
@@ -49,7 +49,7 @@ describe('a session', () => {
     await using house = new House();
     const client = await house.connect();
     const { session, credential } = await client.grantSession({ name: 'chat', kind: 'chat' });
-    const [child] = await client.as(credential).spawnSubtasks([{ prompt: 'Do it.' }]);
+    const [child] = await client.as(credential).spawnSubtasks([{ prompt: DO_IT }]);
     await until(async () => (await client.getTask(child!.task)).task.state === 'completed');
     await house.kill();
     const back = await house.connect({ credential });

@@ -4,9 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, placeOf, type ConnectOptions, type Place } from '@reveille/daemon/connect';
+import { withScript } from '@reveille/executors';
 import type { Client } from '@reveille/protocol';
 import { findLock, type Lock } from '../src/place/lock-file.ts';
 import { processIdentity } from '../src/place/process-identity.ts';
+
+/** Work for a scripted agent that reports at once. A daemon refuses work without a script. */
+export const DO_IT = withScript('Do it.', { steps: [{ do: 'report' }] });
 
 /** Longer than any busy machine needs: nobody waits for it unless something is wrong. */
 const WAIT_MS = 100_000;

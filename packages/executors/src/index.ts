@@ -3,6 +3,7 @@ export { GONE, type Memory } from './scripted/body.ts';
 export {
   ScriptedWorld,
   scriptedExecutor,
+  withoutScript,
   type ScriptedExecutor,
   type ScriptedOptions,
 } from './scripted/executor.ts';

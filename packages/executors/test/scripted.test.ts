@@ -27,6 +27,25 @@ test('[EXE1] an agent speaks, works, edits and reports, and its owner is told on
   await world.end();
 });
 
+test('[EXE1.6] where scripts are needed, work without one is refused, also a review; a script that cannot be read is said', async () => {
+  const options = {
+    clock: new FakeClock(),
+    connect: () => {
+      throw new Error('nobody calls');
+    },
+  };
+  expect(scriptedExecutor(options).refuses).toBeUndefined();
+  const { refuses } = scriptedExecutor({ ...options, needsScript: true });
+  const report = { do: 'report' } as const;
+  expect(refuses?.({ prompt: 'Fix it.' })).toContain('a script in the prompt says, and there is none');
+  const plain = withScript('Fix it.', { steps: [report] });
+  expect(refuses?.({ prompt: plain })).toBeNull();
+  expect(refuses?.({ prompt: plain, reviews: true })).toContain('`review` in the script of the task');
+  const reviewed = withScript('Fix it.', { steps: [report], review: [[report]] });
+  expect(refuses?.({ prompt: reviewed, reviews: true })).toBeNull();
+  expect(refuses?.({ prompt: 'x\n```reveille-script\n{ "stops": [] }\n```' })).toContain('cannot be read');
+});
+
 test('[EXE1.5] what it writes goes where its executor says; without files it fails, in words', async () => {
   const written: string[] = [];
   const script = { steps: [{ do: 'edit', path: 'a.txt', content: 'hello' }] } as const;

@@ -82,11 +82,12 @@ export type ParsedPlanInput = z.infer<typeof PlanInput>;
 const legibleTask = z
   .object({
     id: z.string().max(LENGTHS.name).nullable().catch(null),
+    prompt: z.string().max(LENGTHS.prompt).nullable().catch(null),
     agent: z.string().max(120).optional().catch(undefined),
     review: z.string().max(120).optional().catch(undefined),
     dependencies: z.array(z.string().max(LENGTHS.name)).catch([]),
   })
-  .catch({ id: null, agent: undefined, review: undefined, dependencies: [] });
+  .catch({ id: null, prompt: null, agent: undefined, review: undefined, dependencies: [] });
 export type LegibleTask = z.infer<typeof legibleTask>;
 
 /**

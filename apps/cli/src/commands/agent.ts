@@ -16,14 +16,14 @@ const agentList = command({
   summary: 'lists the agents that can be given a task here',
   usage: '',
   about:
-    'Nearest first: of this repository, of your home, built in. One of the repository counts once you trust it (reveille init). What they can be run on is known by the daemon, and said if one runs.',
+    'Nearest first: of this repository, of your home, built in. One of the repository counts once you trust it (reveille init). Last, what they can be run on.',
   options: {},
   json: '{ agents: [{ name, description, place, path, state, readOnly, model, backend }], problems, backends: [{ name, isDefault, why }] or null }',
   async run(call) {
     using agents = await agentsOf(call.io, await repositoryIfAny(call));
     const entries = agents.list();
     const problems = agents.problems();
-    const backends = await backendsHere(call.io);
+    const backends = (await backendsHere(call.io))?.backends ?? null;
     const paint = paintOf(call);
     const columns = call.io.out.columns ?? 120;
     const widest = Math.max(...entries.map(({ definition }) => definition.name.length));

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { isReveilleError, type Backend } from '@reveille/protocol';
+import { isReveilleError } from '@reveille/protocol';
 import { agentsOf, backendsHere } from '../agents.ts';
 import { command } from '../command/spec.ts';
 import type { Io } from '../io.ts';
@@ -226,8 +225,10 @@ async function agents(io: Io, repository: Repository | null): Promise<Finding[]>
 /** What the daemon can run agents on, and which of them is the default and why. */
 async function backends(io: Io): Promise<Finding> {
   const about = { area: 'agents', name: 'backends', expected: 'at least one, the default among them' };
-  const there = (await backendsHere(io)) ?? (await backendsToCome(io));
-  if (there === null) return { ...about, verdict: 'good', got: 'known once the daemon runs', advice: '' };
+  const here = await backendsHere(io);
+  if (here === null)
+    return { ...about, verdict: 'good', got: 'known once the settings are right', advice: '' };
+  const there = here.backends;
   const usable = there.some(({ isDefault }) => isDefault);
   return {
     ...about,
@@ -235,18 +236,6 @@ async function backends(io: Io): Promise<Finding> {
     got: backendWords(there),
     advice: usable ? '' : 'The default backend is not here: set engine.defaultBackend to one that is.',
   };
-}
-
-/** What there would be if a daemon were started now; null: its settings are wrong, which is said elsewhere. */
-async function backendsToCome({ env }: Io): Promise<readonly Backend[] | null> {
-  const { backendsIfStarted, loadConfig, placeOf } = await import('@reveille/daemon');
-  const place = placeOf(env);
-  try {
-    const { config } = loadConfig({ env, userFile: place.userConfig });
-    return await backendsIfStarted({ config, place, env, home: env['HOME'] ?? homedir() });
-  } catch {
-    return null;
-  }
 }
 
 /** In which languages symbols are found by a server. They are only looked for; others are found by text. */

@@ -28,7 +28,7 @@ const planValidate = command({
   summary: 'says everything that is wrong with a plan file',
   usage: '<file…>',
   about: `Every problem is named with its line and column; nothing is saved and nothing runs. examples/plan.schema.json has
-what a plan may hold, for editors. Whether a backend exists is known by the daemon, and looked at if one runs.`,
+what a plan may hold, for editors.`,
   options: {},
   json: '{ files: [{ file, tasks, problems: [{ file, line, column, at, problem }] }] }; exit code 2 if there is a problem.',
   async run(call) {
@@ -57,16 +57,16 @@ what a plan may hold, for editors. Whether a backend exists is known by the daem
   },
 });
 
-/** The agents there are; the backends only if a daemon runs that can be asked. */
+/** What a plan may name here: for a look at its file as for a run of it. */
 async function knownHere(io: Io, repository: Repository | null): Promise<Known> {
-  return { ...(await knownAgents(io, repository)), backends: await backendsHere(io) };
-}
-
-async function knownAgents(io: Io, repository: Repository | null): Promise<Omit<Known, 'backends'>> {
   using agents = await agentsOf(io, repository);
   const those = (wanted: AgentEntry['state']): AgentDefinition[] =>
     agents.list().flatMap(({ definition, state }) => (state === wanted ? [definition] : []));
-  return { agents: those('used'), untrusted: those('untrusted').map(({ name }) => name) };
+  return {
+    agents: those('used'),
+    untrusted: those('untrusted').map(({ name }) => name),
+    backends: await backendsHere(io),
+  };
 }
 
 const planRun = command({
@@ -130,7 +130,7 @@ async function readPlan(
   return checkedPlan(text, {
     file,
     given,
-    known: { ...(await knownAgents(io, repository)), backends: null },
+    known: await knownHere(io, repository),
   });
 }
 

@@ -1,23 +1,25 @@
 import { checkPlan, graphProblems, DEFAULTS } from '@reveille/core';
+import { withScript, withoutScript } from '@reveille/executors';
 import {
   LegiblePlan,
   parseAgentType,
-  type Backend,
+  type LegibleTask,
   type PlanInput,
   type PlanProblem,
 } from '@reveille/protocol';
 import { z } from 'zod';
+import type { BackendsHere } from '../agents.ts';
 import { fillInputs, inputFindings, type Inputs } from './inputs.ts';
 import { invalidPlan, pathOf, shapeFindings, type FileProblem, type Finding } from './problems.ts';
 import { PlanFile } from './schema.ts';
 import { parseSource, type Source } from './source.ts';
 
-/** What a plan may name. Without backends, any is taken for one that exists. */
+/** What a plan may name. Without backends, any is taken for one that can be used. */
 export interface Known {
   readonly agents: readonly { readonly name: string; readonly backend: string | null }[];
   /** Of the repository, but nobody has trusted them yet. */
   readonly untrusted: readonly string[];
-  readonly backends: readonly Backend[] | null;
+  readonly backends: Pick<BackendsHere, 'backends' | 'problem'> | null;
 }
 
 export interface CheckOptions {
@@ -119,13 +121,14 @@ function meaning(plan: unknown, known: Known): Finding[] {
   const legible = LegiblePlan.safeParse(plan);
   if (!legible.success || legible.data.tasks.length === 0) return [];
   const { tasks } = legible.data;
-  const named = tasks.map(({ agent, review }, i) => ({
+  const named = tasks.map(({ agent, review, prompt }, i) => ({
     id: `${i}`,
-    prompt: '-',
+    // One that cannot be read is found by the schema.
+    prompt: prompt || UNREAD,
     ...(agent === undefined ? {} : { agent }),
     ...(review === undefined ? {} : { review }),
   }));
-  const checked = checkPlan(knownToEngine(known), { name: '-', tasks: named });
+  const checked = checkPlan(knownToEngine(known, tasks), { name: '-', tasks: named });
   const problems = [...('problems' in checked ? checked.problems : []), ...graphProblems(tasks)];
   return problems.map(({ at, problem }) => {
     const path = pathOf(at);
@@ -142,15 +145,17 @@ function untrusted(agent: string | undefined, path: Finding['path'], known: Know
   return `the agent "${name}" of this repository is not trusted yet: reveille init`;
 }
 
-function knownToEngine({ agents, backends }: Known): Parameters<typeof checkPlan>[0] {
-  const names = backends?.map(({ name }) => name) ?? null;
+function knownToEngine(known: Known, tasks: readonly LegibleTask[]): Parameters<typeof checkPlan>[0] {
+  const { agents, backends } = known;
+  const all = backends?.backends ?? null;
   const byName = new Map(agents.map((agent) => [agent.name, { ...agent, ...PLAIN }]));
-  const defaultBackend = backends?.find(({ isDefault }) => isDefault)?.name ?? DEFAULTS.defaultBackend;
+  const defaultBackend = all?.find(({ isDefault }) => isDefault)?.name ?? DEFAULTS.defaultBackend;
   return {
     agents: { names: () => [...byName.keys()], defined: (name) => byName.get(name) },
     executors: {
-      backends: () => names ?? [],
-      get: (name) => ((names?.includes(name) ?? true) ? NOBODY : undefined),
+      backends: () => all?.map(({ name }) => name) ?? mentioned(known, tasks),
+      problem: (name) => backends?.problem(name),
+      get: (name) => (all && name === 'scripted' ? { ...NOBODY, refuses: withoutScript } : NOBODY),
     },
     settings: { ...DEFAULTS, defaultBackend },
   };
@@ -159,7 +164,17 @@ function knownToEngine({ agents, backends }: Known): Parameters<typeof checkPlan
 /** What a check of a plan never asks about an agent. */
 const PLAIN = { model: null, delegatesTo: null, tools: [], deniedTools: [], readOnly: false };
 
-/** Stands for an executor that exists: whether it does is all that is asked. */
+/** Every backend that is named, where nothing is known of any. */
+function mentioned({ agents }: Known, tasks: readonly LegibleTask[]): string[] {
+  const named = tasks.flatMap(({ agent, review }) => [agent, review]);
+  const backends = named.map((type) => parseAgentType(type ?? '', '')?.backend ?? '');
+  const own = agents.map(({ backend }) => backend ?? '');
+  return [...backends, ...own, DEFAULTS.defaultBackend].filter((name) => name !== '');
+}
+
+const UNREAD = withScript('-', { review: [[]] });
+
+/** Stands for an executor that exists: nothing is run here. */
 const NOBODY = {
   steers: false,
   start: () => {

@@ -93,7 +93,9 @@ export function delegation(
 async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnInput[]): Promise<Spawned[]> {
   const parsed = inputs.map((input) => parseInput(SpawnInput, input));
   const repository = await knownRepository(host, caller, null);
-  const agents = parsed.map((input) => foundAgent(resolveAgent(host.context, input.agentType, repository)));
+  const agents = parsed.map(({ agentType, prompt }) =>
+    foundAgent(resolveAgent(host.context, agentType, { repository, prompt })),
+  );
   const session = ownSession(caller);
   const checkpoint = await checkpointOf(host.context, caller, parsed);
   const startOf = await startsOf(host.context, caller, parsed, repository);

@@ -148,8 +148,9 @@ async function addTaskTo(host: Host, caller: Caller, id: PlanId, input: AddTaskI
   const { context } = host;
   const task = parseInput(PlanTaskInput, input);
   const repository = await knownRepository(host, caller, (await viewPlan(context, id)).plan.repository);
-  const agent = foundAgent(resolveAgent(context, task.agent, repository));
-  const by = reviewerOf(context, task.review, repository);
+  const { prompt } = task;
+  const agent = foundAgent(resolveAgent(context, task.agent, { repository, prompt }));
+  const by = reviewerOf(context, task.review, { repository, prompt });
   const reviewer = by && foundAgent(by);
   const added = await decide(context, async (tx) => {
     const plan = await tx.need('plan', id);

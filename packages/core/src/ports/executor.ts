@@ -139,6 +139,8 @@ export interface Executor {
   readonly steerMs?: number;
   /** What one agent usually takes; absent: it has no process of its own. */
   readonly memoryBytes?: number;
+  /** Why its agents cannot do this work at all, or null; absent: they can try anything. `reviews`: they review that of this prompt. */
+  refuses?(work: { readonly prompt: string; readonly reviews?: boolean | undefined }): string | null;
   start(spec: StartSpec): Agent;
   /** Ends what an earlier life left running under this identity. Resolves when nothing of it lives. */
   reap(identity: string): Promise<void>;
@@ -146,7 +148,10 @@ export interface Executor {
 
 /** The executors by backend. */
 export interface Executors {
+  /** The backends that agents can be run on here, now. */
   backends(): readonly string[];
+  /** Why no agent can be run on a backend that exists elsewhere, and what to do about it; undefined: there is no such backend. */
+  problem?(backend: string): string | undefined;
   get(backend: string): Executor | undefined;
   /** Why the default one is that, for people; without it nobody says. */
   why?(): string;

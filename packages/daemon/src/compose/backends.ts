@@ -8,7 +8,7 @@ import type { CallerWorlds } from './caller-world.ts';
 import type { FoundEndpoint } from './endpoint.ts';
 import type { World } from './parts.ts';
 import type { RepositoryAgents } from './repository-agents.ts';
-import { installedHere, usualHere } from './installed.ts';
+import { installedHere, missingHere, usualHere } from './installed.ts';
 
 interface Rooms {
   readonly world: World;
@@ -39,6 +39,7 @@ export function openBackends(rooms: Rooms): Executors & { readonly usual: string
   const usual = usualHere(look);
   return {
     backends: believed(() => installedHere(look)),
+    problem: (name) => missingHere(look, name),
     get: (name) => all.get(name),
     usual: usual.name,
     why: () => usual.why,
@@ -61,6 +62,7 @@ function believed<T>(look: () => T): () => T {
 /** Scripted agents write through the same door as any other. */
 function scriptedOf({ world: { clock, connect }, boundary }: Rooms): Executor {
   return scriptedExecutor({
+    needsScript: true,
     clock,
     connect,
     write: async ({ task }, path, content) => {

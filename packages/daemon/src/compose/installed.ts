@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { loginOf } from '@reveille/executors/acp';
 import { CLAUDE } from '@reveille/executors/claude';
 import type { ServerHere } from '@reveille/navigation';
+import type { Backend } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
 import type { Place } from '../place/folder.ts';
-import { acpBackends, claudeBackend, hasClaude, isThere } from './acp/backends.ts';
+import { acpBackends, claudeBackend, hasClaude, isThere, missingClaude } from './acp/backends.ts';
 import { findEndpoint, type FoundEndpoint } from './endpoint.ts';
 import { usualBackend, type UsualBackend } from './usual-backend.ts';
 
@@ -30,6 +31,19 @@ export function installedHere({ config, place, env, endpoint }: Look): string[] 
   ];
 }
 
+/** Why a backend is not there, and what to do; undefined: nobody knows one of that name, or it is there. */
+export function missingHere({ config, place, env, endpoint }: Look, name: string): string | undefined {
+  const path = env['PATH'] ?? '';
+  if (name === 'builtin' && !endpoint)
+    return 'it has no model: set ANTHROPIC_API_KEY, OPENAI_API_KEY or backends.builtin.model';
+  if (name === CLAUDE.name) return missingClaude(claudeBackend(config, place.home, path), place.home);
+  const backend = acpBackends(config).find(({ preset }) => preset.name === name);
+  if (!backend || isThere(backend, config, path)) return undefined;
+  const { preset, configured } = backend;
+  const program = configured.program ?? preset.programs.join(' or ');
+  return `${preset.title} is not installed: there is no ${program}. To install it: ${preset.install}`;
+}
+
 /** The one of agents that name none, and why. */
 export function usualHere(look: Look): UsualBackend {
   const { config, env, home, endpoint } = look;
@@ -42,14 +56,23 @@ export function usualHere(look: Look): UsualBackend {
   });
 }
 
+interface BackendsIfStarted {
+  readonly backends: readonly Backend[];
+  /** Why another is not among them, and what to do; undefined: there is none of that name. */
+  readonly problem: (name: string) => string | undefined;
+}
+
 /** What a daemon that were started now would have, for whoever asks while none runs. */
-export async function backendsIfStarted(look: Omit<Look, 'endpoint'>) {
+export async function backendsIfStarted(look: Omit<Look, 'endpoint'>): Promise<BackendsIfStarted> {
   const endpoint = await findEndpoint(look.config, look.env);
   const { name: usual, why } = usualHere({ ...look, endpoint });
   const names = installedHere({ ...look, endpoint }).toSorted(
     (a, b) => Number(b === usual) - Number(a === usual),
   );
-  return names.map((name) => (name === usual ? { name, isDefault: true, why } : { name, isDefault: false }));
+  const backends = names.map((name) =>
+    name === usual ? { name, isDefault: true, why } : { name, isDefault: false },
+  );
+  return { backends, problem: (name) => missingHere({ ...look, endpoint }, name) };
 }
 
 /** Language servers are found in the user's config, in a folder of ours, and on the path. */

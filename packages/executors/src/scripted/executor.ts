@@ -32,6 +32,8 @@ export interface ScriptedOptions {
   /** Writes a file into the agent's checkout. Without it, agents that want to write fail. */
   readonly write?: (spec: StartSpec, path: string, content: string) => Promise<void>;
   readonly world?: ScriptedWorld;
+  /** Work without a script is refused before it begins: outside of tests no agent may report success for doing nothing (AGT2). */
+  readonly needsScript?: boolean;
 }
 
 export interface ScriptedExecutor extends Executor {
@@ -64,6 +66,7 @@ export function scriptedExecutor(options: ScriptedOptions): ScriptedExecutor {
       cost: true,
     },
     world,
+    ...(options.needsScript ? { refuses: withoutScript } : {}),
     start(spec) {
       const life = new Life(spec, around, { script: scriptOf(spec), ...historyOf(options, world, spec) });
       world.lives.set(nameOf(spec), life);
@@ -75,6 +78,21 @@ export function scriptedExecutor(options: ScriptedOptions): ScriptedExecutor {
       await world.lives.get(identity)?.stop('an earlier life of it was found');
     },
   };
+}
+
+/** Why scripted agents have nothing to do for this prompt, or null. A reviewer does what the script of the reviewed task says. */
+export function withoutScript({
+  prompt,
+  reviews,
+}: Parameters<NonNullable<Executor['refuses']>>[0]): string | null {
+  const missing = (what: string): string => `scripted agents only do what ${what}, and there is none`;
+  try {
+    const script = scriptInPrompt(prompt);
+    if (reviews) return script?.review ? null : missing('`review` in the script of the task says');
+    return script ? null : missing('a script in the prompt says');
+  } catch (error) {
+    return `its script cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 const nameOf = ({ run, epoch }: StartSpec): string => `${run}:${epoch}`;

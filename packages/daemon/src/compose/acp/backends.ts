@@ -1,5 +1,5 @@
 import { PRESETS, custom, findProgram, type Preset } from '@reveille/executors/acp';
-import { CLAUDE, bundledProgram, sdkFile } from '@reveille/executors/claude';
+import { CLAUDE, SDK_PACKAGE, bundledProgram, sdkFile } from '@reveille/executors/claude';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 
@@ -44,6 +44,19 @@ export function claudeBackend({ backends: { claude } }: Config, home: string, pa
 /** Claude Code needs its SDK beside it. */
 export const hasClaude = ({ configured }: AcpBackend, home: string): boolean =>
   configured.program !== null && sdkFile(sdkFolder(home)) !== null;
+
+/** Which half of it is missing, and how to get that; undefined: neither. */
+export function missingClaude({ configured }: AcpBackend, home: string): string | undefined {
+  if (sdkFile(sdkFolder(home)) === null)
+    return `the Agent SDK of Claude Code is not installed. To install it: ${installClaude(home)}`;
+  return configured.program === null
+    ? `Claude Code is not installed. To install it: ${CLAUDE.install}`
+    : undefined;
+}
+
+/** The line that installs the SDK, which brings a Claude Code along. */
+export const installClaude = (home: string): string =>
+  `npm install --prefix ${sdkFolder(home)} ${SDK_PACKAGE}`;
 
 /** Whether its program is there. A custom one was configured on purpose: that it is missing is told when it is used. */
 export function isThere({ preset, configured }: AcpBackend, { acp }: Config, path: string): boolean {

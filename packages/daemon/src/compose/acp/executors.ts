@@ -11,7 +11,7 @@ import {
   type Wish,
 } from '@reveille/executors/acp';
 import { priceOf } from '@reveille/executors/builtin';
-import { CLAUDE, SDK_PACKAGE, claudeExecutor, loadSdk } from '@reveille/executors/claude';
+import { CLAUDE, claudeExecutor, loadSdk } from '@reveille/executors/claude';
 import { ReveilleError } from '@reveille/protocol';
 import { toolsJson } from '@reveille/tools';
 import type { Boundary } from '@reveille/worktrees';
@@ -20,7 +20,7 @@ import { VERSION } from '../../version.ts';
 import type { World } from '../parts.ts';
 import type { RepositoryAgents } from '../repository-agents.ts';
 import { agentPermits, sha256Of } from '../permits.ts';
-import { sdkFolder, type AcpBackend } from './backends.ts';
+import { installClaude, sdkFolder, type AcpBackend } from './backends.ts';
 import { launchFor } from './launch.ts';
 
 interface Rooms {
@@ -61,7 +61,7 @@ export function claudeExecutorOf(backend: AcpBackend, rooms: Rooms): Executor {
   return claudeExecutor({
     ...surroundings(backend, rooms),
     sdk: () => loadSdk(folder),
-    install: `Install it with: npm install --prefix ${folder} ${SDK_PACKAGE}`,
+    install: `Install it with: ${installClaude(place.home)}`,
     transcripts: ({ task }) => join(homesOf(place.home), CLAUDE.name, task.id, '.claude'),
   });
 }
