@@ -88,6 +88,40 @@ test('[CLI1.96] with --yes nothing is asked; Ctrl-C leaves it, and attach comes 
   expect(plans).toMatchObject([{ name: 'The sign', state: 'completed' }]);
 });
 
+test('[CLI1.97] a goal whose plan failed ends with 1, although its orchestrator ends well, and names what is not merged', async () => {
+  await using model = await startModelServer();
+  await using house = houseWith(model);
+  house.git('config', 'user.name', 'Ann');
+  house.git('config', 'user.email', 'ann@example.invalid');
+  writeFileSync(join(house.repository, '.git', 'info', 'exclude'), '');
+  const task = (id: string, steps: ModelStep[]) => ({
+    id,
+    description: withModelScript(`Do ${id}.`, { steps }),
+    agent: 'builtin:coder',
+  });
+  const failed = { status: 'failed', output: '', error: 'no paint left' };
+  const tasks = [
+    task('good', [{ call: 'create_file', input: { path: 'SIGN', content: 'Open\n' } }, report('made it')]),
+    task('bad', [{ call: 'a2a_subtask_complete', input: failed }]),
+  ];
+  const prompt = withModelScript('Our shop needs a sign.', {
+    steps: [
+      { call: 'orchestrator_save_plan', input: { name: 'The sign', tasks, autoStart: true } },
+      { say: 'It is made.' },
+    ],
+    onMail: [{ when: 'no paint left', steps: [report('I see.')] }],
+  });
+  const { code, out } = await house.run(['run', prompt, '-y', '-b', 'builtin']);
+  expect({ code, out }).toMatchObject({ code: 1 });
+  expect(out).toContain('@builtin:orchestrator: success');
+  expect(out).toMatch(/The plan "The sign" is (failed|cancelled): /);
+  expect(out).toMatch(
+    /Completed, but not merged:\n {2}good: 1 file on reveille\/The-sign\/good \(reveille integrate task_/,
+  );
+  const again = await house.run(['attach', /task_\w+/.exec(out)?.[0] ?? '']);
+  expect(again.code).toBe(1);
+});
+
 test('[CLI1.92] what says nothing is refused before anything is started', async () => {
   await using house = new House({ REVEILLE_ENGINE_DEFAULT_BACKEND: 'scripted' });
   const refused = async (...args: string[]) => {
@@ -99,7 +133,10 @@ test('[CLI1.92] what says nothing is refused before anything is started', async 
     code: 2,
     err: expect.stringContaining('usd=5'),
   });
-  expect(await refused('x')).toMatchObject({ code: 2, err: expect.stringContaining('has no model') });
+  expect(await refused('x')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('a script in the prompt'),
+  });
   const unknown = await refused('x', '--backend', 'nobody');
   expect(unknown.code).not.toBe(0);
   expect(unknown.err).toContain('there is no backend "nobody"');

@@ -1,3 +1,4 @@
+import type { Step } from '@reveille/executors';
 import { TASK_STATES, type Request } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { plain } from '../src/ansi.ts';
@@ -139,6 +140,33 @@ const SUITE = scripted(
   },
   { agent: 'tester' },
 );
+
+test('[CLI1.26] a row names the backend of its agent, and the row of a review its verdict', async () => {
+  await using test = await testEngine();
+  const verdict = (value: string, output: string): Step => ({
+    do: 'report',
+    output,
+    structured: { verdict: value, comments: output },
+  });
+  const poem = scripted(
+    'poem',
+    {
+      steps: [{ do: 'report' }],
+      review: [[verdict('changes', 'One line is missing.')], [verdict('approve', 'Fine.')]],
+    },
+    { agent: 'scripted:coder', review: 'scripted:tester' },
+  );
+  const { plan } = await test.run({ name: 'P', tasks: [poem] });
+  const picture = pictureOf(await Watch.open(test.person, { plan: plan.id }), Date.now());
+  const rows = picture.rows.map(({ agent, why }) => [agent, why]);
+  expect(rows).toEqual([
+    ['scripted:coder', 'Done.'],
+    ['scripted:tester', 'wants changes: One line is missing.'],
+    ['scripted:tester', 'approves: Fine.'],
+  ]);
+  const drawn = drawFrame(picture, { columns: 120, rows: 40, now: Date.now() }, plain).join('\n');
+  expect(drawn).toContain('@scripted:coder');
+});
 
 test('[CLI1.21] a watch shows what is, whether it was there from the beginning or came at the end', async () => {
   await using test = await testEngine();

@@ -13,6 +13,7 @@ export { RunTally } from './run-counts.ts';
 export { DEFAULTS, type Settings } from './settings.ts';
 export { mayMove } from './task-table.ts';
 export { knownAmount } from './usage.ts';
+export { verdictIn } from './verdict.ts';
 export * from './ports/agents.ts';
 export * from './ports/clock.ts';
 export * from './ports/dispatch.ts';

@@ -59,7 +59,7 @@ function digestOf(task: Task, run: Run): string {
     run.lastWords === ''
       ? ''
       : ` Its last words were: ${quote(run.lastWords.slice(-LAST_WORDS), LAST_WORDS)}`;
-  return `You take this task over from ${formatAgentType(task.agent)}, which was at it for ${run.turns} turns. What it did is in your worktree: look at the commits on your branch and at what is not committed before you change anything.${words}`;
+  return `You take this task over from ${formatAgentType(task.agent)}, which was at it for ${run.turns === 1 ? 'one turn' : `${run.turns} turns`}. What it did is in your worktree: look at the commits on your branch and at what is not committed before you change anything.${words}`;
 }
 
 /** Whoever was at work has been stopped: the run is free for the one that is to go on with it. */

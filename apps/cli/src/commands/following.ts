@@ -83,11 +83,12 @@ function planEnd(call: Call, plan: Plan, views: readonly TaskView[]): string[] {
     ...(used === '' ? [] : [`Used: ${used}.`]),
     ...budgetNotes(views),
     ...failed
-      .slice(0, 10)
+      .slice(0, MOST_NAMED)
       .map(
         ({ task, end }) => `  ${task.name}: ${end?.error?.message ?? task.why} (reveille retry ${task.id})`,
       ),
-    ...(failed.length > 10 ? [`  … and ${plural(failed.length - 10, 'task')} more`] : []),
+    ...(failed.length > MOST_NAMED ? [`  … and ${plural(failed.length - MOST_NAMED, 'task')} more`] : []),
+    ...unmergedLines(plan, views),
     ...(integration?.work && integration.work.files.length > 0
       ? [
           `Branch ${integration.work.branch}; into your checkout it goes with`,
@@ -96,6 +97,26 @@ function planEnd(call: Call, plan: Plan, views: readonly TaskView[]): string[] {
       : []),
   ];
 }
+
+/** What completed in a plan that did not, and is on its own branch only. */
+export function unmergedLines(plan: Plan, views: readonly TaskView[]): string[] {
+  const isMerged = plan.integration === null || plan.state === 'completed' || plan.state === 'active';
+  if (isMerged) return [];
+  const made = views.filter(
+    ({ task, end }) =>
+      task.state === 'completed' && task.id !== plan.integration && (end?.work?.files.length ?? 0) > 0,
+  );
+  if (made.length === 0) return [];
+  const shown = made.slice(0, MOST_NAMED).map(({ task, end }) => {
+    const work = end?.work;
+    return `  ${task.name}: ${plural(work?.files.length ?? 0, 'file')} on ${work?.branch} (reveille integrate ${task.id})`;
+  });
+  const more =
+    made.length > shown.length ? [`  … and ${plural(made.length - shown.length, 'task')} more`] : [];
+  return ['Completed, but not merged:', ...shown, ...more];
+}
+
+const MOST_NAMED = 10;
 
 function taskEnd(view: TaskView | undefined): string[] {
   if (!view) return [];

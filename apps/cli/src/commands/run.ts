@@ -16,7 +16,7 @@ import { say } from '../say.ts';
 import { checkSettings } from '../trusted.ts';
 import { UsageError } from '../usage.ts';
 import type { Followed } from '../view/follow.ts';
-import { follow, outcome } from './following.ts';
+import { follow, outcome, unmergedLines } from './following.ts';
 import { promptOf, spawnHere } from './spawn.ts';
 
 const HOW = 'Start it? [Enter] yes, [n] drop it, or say what is to be different: ';
@@ -30,7 +30,7 @@ export const run = command({
 \`reveille approve\`, or at any other door) it runs, and the orchestrator is woken by whatever needs judgement: questions,
 failures, requests for approval. What it cannot decide comes to \`reveille inbox\`. A goal of - is read from the input.
 Ctrl-C leaves, and the work goes on; \`reveille attach\` comes back.
-Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
+Exit codes: 0 completed, 1 it or its plan failed or was cancelled, 130 you left.`,
   options: {
     yes: { type: 'boolean', short: 'y', means: 'start the plan without showing it to you first' },
     backend: { type: 'string', short: 'b', value: 'NAME', means: 'what the orchestrator runs on' },
@@ -51,7 +51,6 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const repository = await repositoryIfAny(call);
     if (repository) await checkSettings(io, repository);
     const client = await reach(call);
-    if (options.backend === undefined) await checkModel(client);
     const { lastEvent } = await client.health();
     const task = await startAsWished(call, options.dirty, (choice) =>
       spawnHere(call, { client, repository, input: { ...input, ...choice } }),
@@ -64,18 +63,6 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     return 0;
   },
 });
-
-/** Scripted agents have no model: a goal says nothing to them. Whoever has written a script for one names it. */
-async function checkModel(client: Client): Promise<void> {
-  const backends = await client.backends();
-  if (backends.find(({ isDefault }) => isDefault)?.name !== 'scripted') return;
-  const others = backends.map(({ name }) => name).filter((name) => name !== 'scripted');
-  const name =
-    others.length > 0
-      ? `name one of ${others.join(', ')} with --backend`
-      : 'reveille doctor says how to get one';
-  throw new UsageError(`The default backend has no model, and a goal needs one: ${name}.`, 'run');
-}
 
 interface RunOptions {
   readonly yes: boolean;
@@ -159,22 +146,37 @@ async function answeredElsewhere(client: Client, { id }: Request, over: AbortCon
   }
 }
 
-/** The last words, and how its work comes home. */
+/**
+ * The last words: how the work of its plans comes home, or why it does not. An orchestrator may end well although the last
+ * plan it started did not: then the goal was not reached, whatever it says.
+ */
 async function ended(call: Call, client: Client, followed: Followed): Promise<number> {
   const code = await outcome(call, followed, client);
   const [root] = followed.watch.tasks.values();
-  if (call.options.json || followed.detached !== null || !root) return code;
-  for (const plan of await plansOf(client, root.task.session)) {
-    const merged = plan.integration ? (await client.getTask(plan.integration)).end?.work : null;
-    if (plan.state !== 'completed' || !merged || merged.files.length === 0) continue;
-    say(call.io.out, `Branch ${merged.branch}; into your checkout it goes with`);
-    say(call.io.out, `  reveille integrate ${plan.id}`);
+  if (followed.detached !== null || !root) return code;
+  const plans = await plansOf(client, root.task.session);
+  if (!call.options.json)
+    for (const plan of plans) for (const line of await planWords(client, plan)) say(call.io.out, line);
+  const last = plans.filter(({ state }) => state !== 'draft').at(-1);
+  return last && last.state !== 'completed' ? 1 : code;
+}
+
+async function planWords(client: Client, plan: Plan): Promise<string[]> {
+  if (plan.state === 'draft')
+    return [`The plan "${plan.name}" is still a draft; \`reveille plan cancel ${plan.id}\` drops it.`];
+  if (plan.state !== 'completed') {
+    const { tasks } = await client.getPlan(plan.id);
+    return [`The plan "${plan.name}" is ${plan.state}: ${plan.why}.`, ...unmergedLines(plan, tasks)];
   }
-  return code;
+  const merged = plan.integration ? (await client.getTask(plan.integration)).end?.work : null;
+  if (!merged || merged.files.length === 0) return [];
+  return [`Branch ${merged.branch}; into your checkout it goes with`, `  reveille integrate ${plan.id}`];
 }
 
 const plansOf = async (client: Client, owner: string): Promise<Plan[]> =>
-  (await client.listPlans()).filter((plan) => plan.owner === owner);
+  (await client.listPlans())
+    .filter((plan) => plan.owner === owner)
+    .toSorted((a, b) => a.createdAt - b.createdAt);
 
 /** Whether a task is an orchestrator's, whose plan may be put to whoever watches. */
 export const isGoal = (agent: AgentType): boolean => agent.name === 'orchestrator';

@@ -61,7 +61,9 @@ const STATE = 9;
 
 function layout(rows: readonly Row[], columns: number): Layout {
   const time = columns >= 40 ? 8 : 0;
-  const agent = columns >= 76 ? Math.min(16, Math.max(5, ...rows.map((row) => row.agent.length + 1))) : 0;
+  // A vendor and a name; where there is little room, the end of the name goes.
+  const most = columns >= 100 ? 24 : 16;
+  const agent = columns >= 76 ? Math.min(most, Math.max(5, ...rows.map((row) => row.agent.length + 1))) : 0;
   const longest = Math.max(12, ...rows.map((row) => width(row.branch) + width(row.name)));
   const name = Math.min(longest, Math.max(8, Math.floor(columns / 3)));
   const used = 2 + name + 1 + (agent ? agent + 2 : 0) + STATE + time + 2;

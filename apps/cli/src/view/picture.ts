@@ -1,4 +1,12 @@
-import { isTerminal, type Request, type TaskState, type TaskView } from '@reveille/protocol';
+import { INTEGRATOR, verdictIn } from '@reveille/core';
+import {
+  isTerminal,
+  type AgentType,
+  type Request,
+  type RunEnd,
+  type TaskState,
+  type TaskView,
+} from '@reveille/protocol';
 import { type Used, withoutCause } from './words.ts';
 import type { WakeUp, Watch } from './watch.ts';
 
@@ -98,7 +106,7 @@ function rowsOf(tree: Tree, view: TaskView, { branch, below }: Place): Row[] {
     id: task.id,
     branch,
     name: task.name,
-    agent: task.agent.name,
+    agent: agentWords(task.agent),
     state: task.state,
     ms: msOf(view, tree.now),
     why: whyOf(tree.watch, view, children),
@@ -116,9 +124,18 @@ function rowsOf(tree: Tree, view: TaskView, { branch, below }: Place): Row[] {
   ];
 }
 
+/** Which vendor's agent it is; of the integration, which runs on none, its name alone. */
+const agentWords = ({ backend, name }: AgentType): string =>
+  backend === INTEGRATOR.backend ? name : `${backend}:${name}`;
+
 function msOf({ task, run, end }: TaskView, now: number): number | null {
   if (isTerminal(task.state)) return run && end ? end.at - run.startedAt : null;
   return task.attempts === 0 && task.state !== 'ready' ? null : Math.max(0, now - task.since);
+}
+
+function verdictWords(end: RunEnd): string {
+  const verdict = verdictIn(end)?.verdict;
+  return verdict === undefined ? 'no clear verdict' : verdict === 'approve' ? 'approves' : 'wants changes';
 }
 
 /** Why it is as it is, in a few words. */
@@ -137,7 +154,7 @@ function whyOf(watch: Watch, { task, end }: TaskView, children: readonly TaskVie
       return `waits for ${open} of ${children.length} subtasks`;
     }
     case 'completed':
-      return end?.output ?? task.why;
+      return (task.reviews && end ? `${verdictWords(end)}: ` : '') + (end?.output ?? task.why);
     case 'failed':
       return end?.error?.message ?? withoutCause(task.why);
     case 'blocked':
