@@ -13,7 +13,7 @@ export async function cli(args: readonly string[], io: Io): Promise<number> {
   try {
     return await run(forward(args), io);
   } catch (error) {
-    return explain(error, io, args.includes('--json'));
+    return await explain(error, io, args.includes('--json'));
   }
 }
 

@@ -9,7 +9,11 @@ const AGENT = '---\nname: helper\ndescription: Helps.\n---\nHelp.\n';
 const read = (house: House, path: string): string => readFileSync(join(house.repository, path), 'utf8');
 
 /** None of the settings that a house has for the tests' sake. */
-const NOTHING_SET = { REVEILLE_ENGINE_DEFAULT_BACKEND: undefined, REVEILLE_GOVERNOR_ENABLED: undefined };
+const NOTHING_SET = {
+  REVEILLE_ENGINE_DEFAULT_BACKEND: undefined,
+  REVEILLE_GOVERNOR_ENABLED: undefined,
+  REVEILLE_DAEMON_RESTART: undefined,
+};
 
 test('[CLI1.40] init writes settings, an example, a schema and a place for agents, from any folder, once', async () => {
   await using house = new House();

@@ -10,5 +10,6 @@ export { EventFeed } from './events/feed.ts';
 export { EventStreams } from './http/event-stream.ts';
 export { sseMessage } from './http/sse.ts';
 export { openLog, type Log } from './log/log.ts';
+export { examinePlace, type PlaceFinding } from './place/examine.ts';
 export { openPlace, placeOf, type Place } from './place/folder.ts';
 export { usedByTree } from '@reveille/navigation/memory';

@@ -5,6 +5,7 @@ import { startDaemon, type Daemon } from './daemon.ts';
 import { EXIT } from './exit-codes.ts';
 import { openLog, type LogFile } from './log/log.ts';
 import type { Place } from './place/folder.ts';
+import { mayPass } from './place/trouble.ts';
 import type { StartArguments } from './start-arguments.ts';
 import type { Supervision } from './supervision/supervision.ts';
 
@@ -27,7 +28,7 @@ export async function run({ place, start, supervision }: RunOptions): Promise<nu
     log = openLog({ path: place.log, ...config.logs });
     watchForDefects(log, supervision);
     if (start.restart) log.warn('the daemon died and was started again', start.restart);
-    supervision.begin(config.daemon.restart, log.warn);
+    supervision.begin(config.daemon.restart, log);
     const stopping = (): void => supervision.end();
     const daemon = startDaemon({ place, config, configIn, log, stopping });
     obeySignals(daemon, { log, stopping });
@@ -69,6 +70,9 @@ function obeySignals(
 
 function watchForDefects(log: LogFile, supervision: Supervision): void {
   process.on('uncaughtException', (error) => {
+    // The call that met it has failed, or is found again by the engine; everything else goes on.
+    if (mayPass(error))
+      return log.error('the machine has run out of something; the daemon goes on', { error });
     log.error('a defect ended the daemon', { error });
     supervision.dying(`a defect of Reveille: ${error.message}`);
     process.exit(EXIT.failed);

@@ -100,7 +100,7 @@ describe('a daemon that dies', () => {
     await Promise.all(Array.from({ length: 5 }, async () => (await house.connect()).health()));
     await until(() => processesOf(house.place.home).length === 2);
     const { pid } = await supervisionOf(house);
-    expect(processesOf(house.place.home).toSorted()).toEqual([house.lock.pid, pid!].toSorted());
+    expect(new Set(processesOf(house.place.home))).toEqual(new Set([house.lock.pid, pid!]));
   });
 });
 

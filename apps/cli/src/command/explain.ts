@@ -11,11 +11,22 @@ interface Explained {
 }
 
 /** What went wrong, in words that say what to do, and the exit code for it. */
-export function explain(error: unknown, io: Pick<Io, 'out' | 'err' | 'env'>, json: boolean): number {
-  const { exit, ...words } = explained(error, io.env);
+export async function explain(
+  error: unknown,
+  io: Pick<Io, 'out' | 'err' | 'env'>,
+  json: boolean,
+): Promise<number> {
+  const { exit, ...words } = explained(await ofTheMachine(error, io), io.env);
   if (json) io.out.write(`${JSON.stringify({ error: words }, null, 2)}\n`);
   else say(io.err, words.message);
   return exit;
+}
+
+/** A disk that is full, or a system that has no room for another file, is no defect of ours. */
+async function ofTheMachine(error: unknown, { env }: Pick<Io, 'env'>): Promise<unknown> {
+  if (isReveilleError(error) || error instanceof UsageError || !(error instanceof Error)) return error;
+  const { inWords, placeOf } = await import('@reveille/daemon/connect');
+  return inWords(error, 'path' in error && typeof error.path === 'string' ? error.path : placeOf(env).home);
 }
 
 function explained(error: unknown, env: NodeJS.ProcessEnv): Explained {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { isReveilleError } from '@reveille/protocol';
@@ -11,7 +11,7 @@ import { repositoryIfAny, type Repository } from '../repository.ts';
 import { pad } from '../view/columns.ts';
 import { configHere } from '../trusted.ts';
 import { backendWords } from './agent.ts';
-import { words as daemonWords } from './daemon.ts';
+import { supervisionWords, words as daemonWords } from './daemon.ts';
 import { examineBackends } from './doctor-backends.ts';
 
 /** One thing that was looked at. The room of worktrees gives its findings in the same form. */
@@ -114,34 +114,33 @@ async function git({ env }: Io): Promise<Finding> {
   }
 }
 
+/** What a daemon needs to start, in the words that a start would fail with. */
 async function dataFolder({ env }: Io): Promise<Finding[]> {
-  const { placeOf } = await import('@reveille/daemon/connect');
-  const about = {
-    area: 'daemon',
-    name: 'data folder',
-    expected: 'a folder of your own that nobody else can read',
-  };
+  const { examinePlace, placeOf } = await import('@reveille/daemon');
   try {
-    const { home } = placeOf(env);
-    const stat = statSync(home, { throwIfNoEntry: false });
-    if (!stat) return [{ ...about, verdict: 'good', got: `${home} (made when it is needed)`, advice: '' }];
-    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
-    if (!stat.isDirectory() || stat.uid !== process.getuid?.())
-      throw new Error('it is not a folder of yours');
-    const open = (stat.mode & 0o077) !== 0;
-    return [
-      {
-        ...about,
-        verdict: open ? 'weak' : 'good',
-        got: home,
-        advice: open ? `Others can look into it: chmod 700 ${home}` : '',
-      },
-    ];
+    const place = placeOf(env);
+    return examinePlace(place).map(({ name, path, problem }) => ({
+      area: 'daemon',
+      name,
+      verdict: problem === null ? 'good' : 'bad',
+      expected: EXPECTED[name],
+      got: problem ?? (name === 'data folder' ? folderWords(path) : path),
+      advice: '',
+    }));
   } catch (error) {
     const got = error instanceof Error ? error.message : String(error);
-    return [{ ...about, verdict: 'bad', got, advice: 'Set REVEILLE_HOME to a folder that is yours.' }];
+    const about = { area: 'daemon', name: 'data folder', expected: EXPECTED['data folder'] };
+    return [{ ...about, verdict: 'bad', got, advice: '' }];
   }
 }
+
+const EXPECTED = {
+  'data folder': 'a folder of your own that can be written, with room on its disk',
+  identity: 'a secret that only you can read',
+  database: 'an undamaged file',
+} as const;
+
+const folderWords = (path: string): string => (existsSync(path) ? path : `${path} (made when it is needed)`);
 
 async function configuration(io: Io, repository: Repository | null): Promise<Finding[]> {
   const about = { area: 'daemon', name: 'configuration', expected: 'no problem' };
@@ -171,17 +170,27 @@ async function configuration(io: Io, repository: Repository | null): Promise<Fin
 async function daemon({ env }: Io): Promise<Finding[]> {
   const { daemonStatus } = await import('@reveille/daemon/connect');
   const status = await daemonStatus({ env });
+  const { supervision } = status;
   const silent = status.state === 'silent';
-  return [
-    {
-      area: 'daemon',
-      name: 'daemon',
-      verdict: silent ? 'bad' : 'good',
-      expected: 'running, or started when it is needed',
-      got: daemonWords(status),
-      advice: silent ? 'reveille daemon stop' : '',
-    },
-  ];
+  const failed = status.state === 'none' ? supervision?.gaveUp : null;
+  const found: Finding = {
+    area: 'daemon',
+    name: 'daemon',
+    verdict: silent ? 'bad' : failed ? 'weak' : 'good',
+    expected: 'running, or started when it is needed',
+    got: failed ? `The last start failed: ${failed.why}` : daemonWords(status),
+    advice: silent ? 'reveille daemon stop' : '',
+  };
+  if (status.state === 'none' || !supervision) return [found];
+  const supervised: Finding = {
+    area: 'daemon',
+    name: 'supervision',
+    verdict: supervision.by === 'nobody' ? 'weak' : 'good',
+    expected: 'somebody who starts the daemon again if it dies',
+    got: supervisionWords(supervision),
+    advice: '',
+  };
+  return [found, supervised];
 }
 
 /** Programs that backends run. They are only looked for: starting one could have effects. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { ReveilleError, isReveilleError } from '@reveille/protocol';
@@ -71,6 +71,8 @@ function xdg(env: Environment, name: string, otherwise: string): string {
 export function openPlace(place: Place): void {
   for (const folder of [place.home, join(place.home, 'logs')]) {
     try {
+      // Where nothing can be written, the recursive way of Node says that something is missing.
+      accessSync(nearestFolder(folder), constants.W_OK);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const { mode, uid } = statSync(folder);
       if (uid !== process.getuid?.()) throw new Error(`it belongs to user ${uid}`);
@@ -84,3 +86,7 @@ export function openPlace(place: Place): void {
     }
   }
 }
+
+/** The folder itself, or the one that it would be made in. */
+export const nearestFolder = (folder: string): string =>
+  existsSync(folder) || folder === dirname(folder) ? folder : nearestFolder(dirname(folder));

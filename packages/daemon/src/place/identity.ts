@@ -13,9 +13,12 @@ const Identity = z.object({
 export type Identity = z.infer<typeof Identity>;
 
 /** Called by the one daemon of the place. */
-export function ownIdentity(path: string): Identity {
+export const ownIdentity = (path: string): Identity => readIdentity(path) ?? make(path);
+
+/** Null: there is none yet. */
+export function readIdentity(path: string): Identity | null {
   const file = readPrivately(path);
-  if (!file) return make(path);
+  if (!file) return null;
   if (file.exposed) throw refused(path, 'can be read by others, so its secret is none');
   const parsed = Identity.safeParse(jsonOf(file.text));
   if (!parsed.success) throw refused(path, 'is damaged');

@@ -29,7 +29,7 @@ const BY_SQLITE: Readonly<Record<number, Trouble>> = {
 const WORDS: Record<Trouble, (folder: string, detail: string) => string> = {
   full: (folder) => `The disk that holds ${folder} is full. Free some space and try again.`,
   unwritable: (folder, detail) =>
-    `${folder} cannot be written (${detail}). Make it writable, or set REVEILLE_HOME to a folder that is.`,
+    `${folder} cannot be used (${detail}). Look at its permissions and whether its disk is mounted read-only; REVEILLE_HOME names another folder for Reveille.`,
   failing: (folder, detail) =>
     `The disk that holds ${folder} fails (${detail}). Look at the log of the system before you try again.`,
   exhausted: (_folder, detail) =>
@@ -62,8 +62,11 @@ export function inWords(error: unknown, folder: string): unknown {
   });
 }
 
-/** The machine has run out of something, or its disk fails: no defect of ours. */
-export const isTrouble = (error: unknown): boolean => troubleOf(error) !== undefined;
+/** The machine has run out of something, or its disk fails: no defect of ours, and it may pass. */
+export function mayPass(error: unknown): boolean {
+  const trouble = troubleOf(error);
+  return trouble !== undefined && trouble !== 'unwritable';
+}
 
 /** Throws if the disk of a folder is full. What only root may use counts for root. */
 export function checkRoom(folder: string): void {

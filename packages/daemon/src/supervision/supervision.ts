@@ -1,3 +1,4 @@
+import type { Log } from '../log/log.ts';
 import type { Place } from '../place/folder.ts';
 import { PROGRAM } from '../program.ts';
 import { settingArguments, type StartArguments } from '../start-arguments.ts';
@@ -11,15 +12,13 @@ import {
 } from './record.ts';
 import { Supervisor } from './supervisor.ts';
 
-type Warn = (message: string, data: Record<string, unknown>) => void;
-
 /** This daemon's supervision: who starts the next one if it dies, and what is on record about that. */
 export class Supervision {
   readonly #place: Place;
   readonly #start: StartArguments;
   readonly #earlier: SupervisionRecord['restarts'];
   #supervisor: Supervisor | null = null;
-  #warn: Warn = () => undefined;
+  #log: Pick<Log, 'warn'> | null = null;
 
   /** The caller holds the guard. */
   constructor(place: Place, start: StartArguments) {
@@ -31,8 +30,8 @@ export class Supervision {
   }
 
   /** `restart` is the setting of that name. */
-  begin(restart: boolean, warn: Warn): void {
-    this.#warn = warn;
+  begin(restart: boolean, log: Pick<Log, 'warn'>): void {
+    this.#log = log;
     if (this.#start.supervisedBy) this.#record(this.#start.supervisedBy);
     else if (!restart) this.#unsupervised();
     else if (!this.#supervisor) this.#supervise();
@@ -60,7 +59,7 @@ export class Supervision {
       command: [process.execPath, ...PROGRAM, ...settingArguments(this.#start)],
       restarts: this.#start.restart?.count ?? 0,
       began: (pid) => this.#record('reveille', processName(pid)),
-      lost: (why) => this.#warn('the supervisor of the daemon ended; another one is started', { why }),
+      lost: (why) => this.#log?.warn('the supervisor of the daemon ended; another one is started', { why }),
     });
   }
 
@@ -80,7 +79,7 @@ export class Supervision {
       const daemon = processName(process.pid);
       writeSupervision(this.#place.supervision, { by, supervisor, daemon, restarts: this.#earlier, gaveUp });
     } catch (error) {
-      this.#warn('it could not be written down who supervises the daemon', { error: String(error) });
+      this.#log?.warn('it could not be written down who supervises the daemon', { error: String(error) });
     }
   }
 }

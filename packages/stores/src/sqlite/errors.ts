@@ -20,6 +20,10 @@ export function storeError(path: string, error: unknown): ReveilleError {
   return new ReveilleError(code, `${words} (${detail})`, { cause: error, data: { path } });
 }
 
+/** A damaged file that SQLite itself has not met yet. */
+export const damaged = (path: string, detail: string): ReveilleError =>
+  new ReveilleError('store_corrupt', `${translate(path, CORRUPT)[1]} (${detail})`, { data: { path } });
+
 function translate(path: string, kind: number): [ErrorCode, string] {
   switch (kind) {
     case BUSY:

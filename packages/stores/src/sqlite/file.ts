@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ReveilleError } from '@reveille/protocol';
 import type { Migration } from '../migrations/migration.ts';
-import { storeError } from './errors.ts';
+import { damaged, storeError } from './errors.ts';
 import { migrateSqlite } from './migrate.ts';
 
 /** Above this a check of the whole file would be felt at every start after a crash (about 1 ms per MB). */
@@ -28,6 +28,20 @@ export function openFile({ path, migrations }: FileOptions): DatabaseSync {
   } catch (error) {
     db?.close();
     throw storeError(path, error);
+  }
+}
+
+/** Throws what a start would throw because of damage. For a file that no engine uses now; nothing of it is changed. */
+export function examineSqlite(path: string): void {
+  if (!statSync(path, { throwIfNoEntry: false })?.size) return;
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(path, { readOnly: true });
+    checkWhole(db, path);
+  } catch (error) {
+    throw storeError(path, error);
+  } finally {
+    db?.close();
   }
 }
 
@@ -92,15 +106,14 @@ function own(db: DatabaseSync): void {
 
 function checkAfterCrash(db: DatabaseSync, path: string, size: number): void {
   if (size === 0 || size > CHECK_BELOW_BYTES || wasClean(db)) return;
+  checkWhole(db, path);
+}
+
+function checkWhole(db: DatabaseSync, path: string): void {
   const found = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
   if (found.quick_check === 'ok') return;
-  throw new ReveilleError(
-    'store_corrupt',
-    `${path} is damaged (${found.quick_check}). Put a backup in its place, or start with a new file.`,
-    {
-      data: { path },
-    },
-  );
+  // Its first line names the database, of which there is one.
+  throw damaged(path, found.quick_check.split('\n').at(-1) ?? '');
 }
 
 function wasClean(db: DatabaseSync): boolean {
