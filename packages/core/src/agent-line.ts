@@ -1,4 +1,4 @@
-import type { ErrorClass, Message, Run, Task } from '@reveille/protocol';
+import { isScarce, type ErrorClass, type Message, type Run, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { hadArrived, type CallExchange, type HandOver } from './hand-overs.ts';
 import { Vitals, type Alert } from './health.ts';
@@ -53,8 +53,7 @@ export class AgentLine {
   #proven: Map<string, HandOver> | null = null;
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
   turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
-  failure: { readonly class: ErrorClass; readonly message: string; readonly retryAfterMs?: number } | null =
-    null;
+  failure: Omit<Extract<ExecutorEvent, { type: 'failed' }>, 'type'> | null = null;
   usage: UsageItem[] = [];
   alerts: Alert[] = [];
   /** What it was offered during the turn and did not take, or did not say whether it took. */
@@ -98,12 +97,16 @@ export class AgentLine {
       this.#steerMs = executor.steerMs ?? STEER_MS;
       this.#agent = executor.start(spec);
     } catch (error) {
-      this.cannot(`could not be started: ${String(error)}`);
+      const fault = isScarce(error) ? ({ class: 'workspace', scarce: true } as const) : undefined;
+      this.cannot(`could not be started: ${String(error)}`, fault);
     }
   }
 
-  cannot(message: string, as: ErrorClass = 'invalid'): void {
-    this.failure ??= { class: as, message };
+  cannot(
+    message: string,
+    as: { readonly class: ErrorClass; readonly scarce?: boolean } = { class: 'invalid' },
+  ): void {
+    this.failure ??= { ...as, message };
   }
 
   #hear(said: ExecutorEvent): void {
@@ -325,6 +328,6 @@ export class AgentLine {
 
 /** Without the word that says what kind of event it is: it goes on record as it is. */
 function failureOf(event: Extract<ExecutorEvent, { type: 'failed' }>): NonNullable<AgentLine['failure']> {
-  const { class: kind, message, retryAfterMs } = event;
-  return { class: kind, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  const { type: _type, ...failure } = event;
+  return failure;
 }

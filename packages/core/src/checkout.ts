@@ -1,6 +1,7 @@
 import {
   ReveilleError,
   isReveilleError,
+  isScarce,
   isStoreError,
   type ErrorClass,
   type Run,
@@ -37,7 +38,7 @@ export class Checkout {
   async launch(line: AgentLine, executor: Executor | null, task: Task, run: Run): Promise<void> {
     if (task.cancelling || line.failure) return;
     const role = await this.#roleOf(task).catch((error: unknown) => {
-      line.cannot(`its definition cannot be read: ${sayWhy(error)}`);
+      line.cannot(`its definition cannot be read: ${sayWhy(error)}`, faultOf(error, 'invalid'));
     });
     if (role === undefined) return;
     try {
@@ -47,7 +48,7 @@ export class Checkout {
     } catch (error) {
       // Nothing is wrong with the checkout: the step is made again when the store answers.
       if (isStoreError(error)) throw error;
-      return line.cannot(`no worktree for it: ${sayWhy(error)}`, faultOf(error));
+      return line.cannot(`no worktree for it: ${sayWhy(error)}`, faultOf(error, 'workspace'));
     } finally {
       this.#opening = null;
     }
@@ -108,7 +109,13 @@ export class Checkout {
 }
 
 /** What a person has to mend is not tried again by itself. */
-const faultOf = (error: unknown): ErrorClass =>
-  error instanceof ReveilleError && error.code !== 'workspace_failed' ? 'invalid' : 'workspace';
+function faultOf(
+  error: unknown,
+  unnamed: ErrorClass,
+): { readonly class: ErrorClass; readonly scarce?: boolean } {
+  if (isScarce(error)) return { class: 'workspace', scarce: true };
+  if (!isReveilleError(error)) return { class: unnamed };
+  return { class: error.code === 'workspace_failed' ? 'workspace' : 'invalid' };
+}
 
 const sayWhy = (error: unknown): string => (isReveilleError(error) ? error.message : String(error));

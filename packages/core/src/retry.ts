@@ -24,25 +24,29 @@ const POLICIES: { readonly [C in ErrorClass]: Policy | null } = {
   budget: null,
   unresponsive: null,
   host_gone: null,
-  // A full disk, a lock of another program: a little patience, then somebody has to look.
+  // A lock of another program, a repository that git cannot read: a little patience, then somebody has to look.
   workspace: { tries: 2, baseMs: 2_000, maxMs: 30_000 },
   escape: null,
   unknown: null,
 };
+
+/** What the machine lacks may come back at any time, whoever sees to it. */
+const SCARCE: Policy = { tries: Infinity, baseMs: 2_000, maxMs: 60_000 };
 
 /** No word of a backend makes anybody wait longer. */
 const LONGEST_MS = 3_600_000;
 
 /**
  * How long to wait before try `faults + 1`, or null if there is to be none. Jitter: half to the whole of it. Never less
- * than whoever refused asked for.
+ * than whoever refused asked for. A machine that lacks something is asked again for as long as it does.
  */
 export function retryDelay(
   errorClass: ErrorClass,
   faults: number,
-  { random, retryAfterMs = 0 }: { readonly random: Random; readonly retryAfterMs?: number },
+  given: { readonly random: Random; readonly retryAfterMs?: number; readonly scarce?: boolean },
 ): number | null {
-  const policy = POLICIES[errorClass];
+  const { random, retryAfterMs = 0, scarce = false } = given;
+  const policy = scarce ? SCARCE : POLICIES[errorClass];
   if (!policy || faults >= policy.tries) return null;
   const full = Math.min(policy.maxMs, policy.baseMs * 2 ** faults);
   const delay = Math.round(full * (0.5 + random.next() / 2));

@@ -321,12 +321,15 @@ export async function fault(
   context: Context,
   task: Task,
   run: Run,
-  left: { error: { class: ErrorClass; message: string; retryAfterMs?: number }; lastWords: string },
+  left: {
+    error: { class: ErrorClass; message: string; retryAfterMs?: number; scarce?: boolean };
+    lastWords: string;
+  },
 ): Promise<void> {
-  const { retryAfterMs = 0, ...error } = left.error;
+  const { retryAfterMs = 0, scarce = false, ...error } = left.error;
   const rests = !run.turn && !isLimit(error.class) && (await waitReason(tx, task, run)) !== null;
   if (rests) return park(tx, task, run);
-  const delay = retryDelay(error.class, run.faults, { random: context.random, retryAfterMs });
+  const delay = retryDelay(error.class, run.faults, { random: context.random, retryAfterMs, scarce });
   if (delay === null || isTerminal(task.state)) {
     const output = left.lastWords || run.lastWords;
     const cause = error.class === 'limit' ? 'limit' : 'executor';
@@ -345,23 +348,25 @@ export async function fault(
   if (task.state === 'running')
     moveTask(tx, task, 'waiting', { why: `${error.class}: ${error.message.slice(0, 200)}`, on: 'backoff' });
   offerTask(tx, task, { continues: true, delayMs: delay, release: true });
+  // It lasts as long as it lasts, and nobody is told of every try.
+  if (scarce && run.faults > 0) return;
+  const next = scarce
+    ? 'it goes on by itself when the machine has room'
+    : `attempt ${faults + 1} of ${maxTries(error.class) + 1} in ${Math.round(delay / 1000)} s`;
   await enqueue(tx, context, {
     to: whoHears(task),
     key: `fault:${run.id}:${run.epoch}`,
     kind: 'error',
     from: { kind: 'task', task: task.id, agent: formatAgentType(task.agent) },
     task: task.id,
-    text: `${error.class}: ${error.message}; attempt ${faults + 1} of ${maxTries(error.class) + 1} in ${Math.round(delay / 1000)} s`,
+    text: `${error.class}: ${error.message}; ${next}`,
   });
 }
 
 /** Past a limit nothing that an agent says counts any more. */
 export const isLimit = (errorClass: ErrorClass): boolean => errorClass === 'limit' || errorClass === 'budget';
 
-/**
- * The agent of a run that has ended is gone: its task needs no host any more, unless it is to be tried again. What it
- * said it used while it was being stopped was used all the same.
- */
+/** The agent of an ended run is gone: its task needs no host, unless it is tried again. Usage that it told of since then counts. */
 export async function letGo(
   tx: Tx,
   context: Context,

@@ -85,6 +85,28 @@ describe('where a run works', () => {
     await world.person.retryTask((await world.task('a')).task.id);
     await quiet();
     expect((await world.task('a')).task).toMatchObject({ state: 'waiting', waitingOn: 'backoff' });
+    await world.advance(60_000);
+    expect(await world.state('a')).toBe('failed');
+  });
+
+  test('[CHK4][HLT5.1] a checkout that cannot be made for want of room is made when there is some', async () => {
+    let error: Error | null = new ReveilleError('workspace_failed', 'the disk is full', {
+      data: { scarce: true },
+    });
+    await using world = await start({
+      workspaces: {
+        open: async () => {
+          if (error) throw error;
+          return { path: '/a', branch: 'a', environment: {}, notices: [] };
+        },
+      },
+    });
+    await world.plan({ a: [] });
+    for (let minute = 0; minute < 10; minute++) await world.advance(60_000);
+    expect((await world.task('a')).task).toMatchObject({ state: 'waiting', waitingOn: 'backoff' });
+    error = null;
+    await world.advance(61_000);
+    expect(await world.state('a')).toBe('running');
   });
 
   test('[CHK4] a store that fails while the checkout is being opened fails nothing: it is opened when the store answers', async () => {

@@ -76,6 +76,30 @@ test('[HLT5][ID4] the owner sees attempt n of m; it is the same run under the ne
   });
 });
 
+test('[HLT5.1] without room on the machine it is tried again until there is some; the owner is told once', async () => {
+  await using world = await start();
+  const { plan } = await world.plan({ a: [] });
+  const { run } = world.worker('a').spec;
+  for (let life = 0; life < 20; life++) {
+    expect(world.worker('a').spec).toMatchObject({ run, epoch: life + 1 });
+    world
+      .worker('a')
+      .hears({ type: 'failed', class: 'workspace', message: 'the disk is full', scarce: true });
+    world.worker('a').kill();
+    await quiet();
+    expect((await world.task('a')).task).toMatchObject({
+      state: 'waiting',
+      waitingOn: 'backoff',
+      why: 'workspace: the disk is full',
+    });
+    await world.advance(61_000);
+  }
+  const told = (await world.mail(plan.owner, 'error')).map(({ text }) => text);
+  expect(told).toEqual(['workspace: the disk is full; it goes on by itself when the machine has room']);
+  await world.worker('a').reports();
+  expect(await world.state('a')).toBe('completed');
+});
+
 test('[HLT5] the next try is not made before its time', async () => {
   await using world = await start({ chance: () => 0 });
   await world.plan({ a: [] });

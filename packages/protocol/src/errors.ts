@@ -119,3 +119,13 @@ export function isReveilleError(value: unknown, code?: ErrorCode): value is Reve
 export function isStoreError(value: unknown): value is ReveilleError {
   return value instanceof ReveilleError && (value.code.startsWith('store_') || value.code === 'contention');
 }
+
+/** What the system says when it has no room on a disk, or for another file, process or page of memory. */
+const SCARCE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
+
+/** Whether an error came about because the machine lacked something. It may have it again without anybody's decision. */
+export function isScarce(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (isReveilleError(error)) return error.data['scarce'] === true || error.code === 'store_full';
+  return 'code' in error && SCARCE.has(error.code);
+}

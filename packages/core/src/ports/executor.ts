@@ -66,6 +66,8 @@ export type ExecutorEvent =
       readonly message: string;
       /** Before this, trying again is of no use: whoever refused said so. */
       readonly retryAfterMs?: number;
+      /** The machine lacked disk, memory, descriptors or processes: it is tried again until it has them. */
+      readonly scarce?: boolean;
     }
   | { readonly type: 'exited'; readonly detail: string };
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERRORS, ReveilleError, isReveilleError } from '@reveille/protocol';
+import { ERRORS, ReveilleError, isReveilleError, isScarce } from '@reveille/protocol';
 import type { Log } from '../log/log.ts';
 
 export interface Exchange {
@@ -21,8 +21,16 @@ export function sendError(exchange: Exchange, error: unknown, status?: number): 
   finish(exchange.response, status ?? ERRORS[told.code].http, { error: errorBody(told) });
 }
 
+/** Without the error's own words, which name files of the daemon. */
+const NO_ROOM =
+  'The machine that the daemon runs on has no room on its disk, or for another file, process or page of memory. Make room and try again.';
+
 export function asTold({ log, id, request }: Exchange, error: unknown): ReveilleError {
   if (isReveilleError(error) && error.code !== 'internal') return error;
+  if (isScarce(error)) {
+    log.warn('a request failed because the machine lacks something', { request: id, error });
+    return new ReveilleError('store_failed', NO_ROOM);
+  }
   log.error('a request met a defect', { request: id, path: pathOf(request), error });
   return new ReveilleError('internal', `This is a defect of Reveille; the log has it under ${id}.`, {
     data: { request: id },

@@ -1,4 +1,4 @@
-import { isReveilleError, type ErrorClass } from '@reveille/protocol';
+import { isReveilleError, isScarce, type ErrorClass } from '@reveille/protocol';
 import { endOf } from './lines.ts';
 import type { Preset } from './presets.ts';
 import type { Exit } from './process.ts';
@@ -8,6 +8,7 @@ import { brief, fieldsOf, textOf } from './shapes.ts';
 export interface Failure {
   readonly class: ErrorClass;
   readonly message: string;
+  readonly scarce?: boolean;
 }
 
 /** Why an agent could not be started, or ended: what is told of it. */
@@ -105,6 +106,7 @@ export const missing = (preset: Preset): Failure => ({
  */
 export function exitFailure(preset: Preset, exit: Exit, errors: string, ready: boolean): Failure {
   const how = exitWords(exit);
+  if (isScarce(exit.error)) return noRoom(preset.title, how);
   const gone = exit.error?.code === 'ENOENT' || exit.code === 127;
   if (!ready && gone) return { class: 'invalid', message: `${missing(preset).message}${lastWords(errors)}` };
   const message = `${preset.title} ${ready ? 'is gone' : 'ended while it was being started'} (${how})${lastWords(errors)}`;
@@ -117,6 +119,13 @@ export function exitFailure(preset: Preset, exit: Exit, errors: string, ready: b
     message: `${message}. If it is too old to speak the Agent Client Protocol, bring it up to date: ${preset.install}.`,
   };
 }
+
+/** The machine had no room for its process. */
+export const noRoom = (title: string, how: string): Failure => ({
+  class: 'workspace',
+  message: `${title} was not started, because the system has no room for another file, process or page of memory (${how}). End other programs, or raise the limit.`,
+  scarce: true,
+});
 
 /** It was ended for what its run took. Another try would take as much. */
 export const overran = (title: string, why: string): Failure => ({

@@ -1,6 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { constants } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tailOf, type Tail } from './lines.ts';
 import { endStrays, killGroup } from './strays.ts';
@@ -65,6 +65,17 @@ const DRAIN_MS = 500;
 /** How long a keeper may take to kill all that is below it. */
 const KEEPER_MS = 5_000;
 
+/** A process that could not be started says so by its `error` event, also where Node throws (without memory). */
+function started(program: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(program, args, options);
+  } catch (error) {
+    const child = new ChildProcess();
+    process.nextTick(() => child.emit('error', error));
+    return child;
+  }
+}
+
 /** By which the processes of one agent can be told from all others, also those that left its group. */
 export const MARK = 'REVEILLE_AGENT';
 
@@ -75,36 +86,47 @@ export const MARK = 'REVEILLE_AGENT';
 export class AgentProcess {
   readonly exited: Promise<Exit>;
   readonly errors: Tail;
+  readonly input: Writable;
+  readonly output: Readable;
+  readonly #stderr: Readable;
   readonly #child: ChildProcess;
   readonly #launch: Launch;
   readonly #name: string;
   readonly #graces: Graces;
   #ending: Promise<void> | null = null;
   #killedBy: NodeJS.Signals | null = null;
+  #unstarted: Error | null = null;
 
   constructor(name: string, launch: Launch, graces: Graces = GRACES) {
     this.#name = name;
     this.#launch = launch;
     this.#graces = graces;
     const [program = '', ...args] = launch.argv;
-    const child = (this.#child = spawn(program, args, {
+    const child = (this.#child = started(program, args, {
       cwd: launch.cwd,
       env: { ...launch.env, [MARK]: name },
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     }));
-    if (child.pid !== undefined) launch.started?.(child.pid);
-    this.errors = tailOf(child.stderr as Readable, STDERR_CHARACTERS);
-    this.input.on('error', () => undefined);
-    this.output.on('error', () => undefined);
     this.exited = new Promise<Exit>((resolve) => {
-      child.once('error', (error) => resolve({ code: null, signal: null, error }));
+      child.once('error', (error) => {
+        this.#unstarted = error;
+        resolve({ code: null, signal: null, error });
+      });
       child.once('exit', (code, signal) => {
         const exit = exitOf(code, signal);
         if (this.#ending === null) this.#killedBy = exit.signal;
         resolve(exit);
       });
     });
+    if (child.pid !== undefined) launch.started?.(child.pid);
+    // A process that could not be started has no streams where the descriptors for them were missing.
+    this.#stderr = child.stderr ?? Readable.from([]);
+    this.input = child.stdin ?? new PassThrough();
+    this.output = child.stdout ?? Readable.from([]);
+    this.errors = tailOf(this.#stderr, STDERR_CHARACTERS);
+    this.input.on('error', () => undefined);
+    this.output.on('error', () => undefined);
     // However it ends, what it left is ended too.
     void this.exited.then(() => this.end());
   }
@@ -112,6 +134,11 @@ export class AgentProcess {
   /** Undefined: it could not be started. */
   get pid(): number | undefined {
     return this.#child.pid;
+  }
+
+  /** Why it could not be started; null: it was. */
+  get unstarted(): Error | null {
+    return this.#unstarted;
   }
 
   /** The signal that ended it before anybody here asked it to end; null: none has. */
@@ -127,14 +154,6 @@ export class AgentProcess {
   /** Whether a later life has to leave the killing to a keeper. */
   get kept(): boolean {
     return this.#launch.kept ?? false;
-  }
-
-  get input(): Writable {
-    return this.#child.stdin as Writable;
-  }
-
-  get output(): Readable {
-    return this.#child.stdout as Readable;
   }
 
   /** Ask, abort, kill. Resolves when nothing of it lives. */
@@ -175,7 +194,7 @@ export class AgentProcess {
 
   /** Its last words are read, unless somebody who is none of ours holds the pipe. */
   async #drain(): Promise<void> {
-    const streams = [this.output, this.#child.stderr as Readable];
+    const streams = [this.output, this.#stderr];
     const left = streams.filter((stream) => !stream.readableEnded && !stream.destroyed);
     if (left.length === 0 || this.pid === undefined) return;
     const giveUp = new AbortController();

@@ -1,5 +1,5 @@
 import type { Agent, Clock, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
-import { isReveilleError, type Orchestrator } from '@reveille/protocol';
+import { isReveilleError, isScarce, type Orchestrator } from '@reveille/protocol';
 import { FaultError, type Fault } from './faults.ts';
 import { Loop, type BuiltinRole } from './loop.ts';
 import type { Model } from './model.ts';
@@ -154,7 +154,8 @@ export class Life implements Agent {
     // The run is over, or the engine is stopping: whoever holds it says so.
     if (isReveilleError(error, 'stale_caller') || isReveilleError(error, 'stopping')) return;
     const { class: kind, message, retryAfterMs } = failure(error);
-    this.#tell({ type: 'failed', class: kind, message, ...(retryAfterMs === null ? {} : { retryAfterMs }) });
+    const when = { ...(retryAfterMs === null ? {} : { retryAfterMs }), scarce: isScarce(error) };
+    this.#tell({ type: 'failed', class: kind, message, ...when });
     await this.#die(message);
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isReveilleError } from '@reveille/protocol';
+import { isReveilleError, isScarce } from '@reveille/protocol';
 import type { Agent, ExecutorEvent, Seen, StartSpec, TurnInput, Usage } from '@reveille/core';
 import { restarted } from '../acp/restart-words.ts';
-import { Failed, overran, signalWords } from '../acp/failures.ts';
+import { Failed, noRoom, overran, signalWords } from '../acp/failures.ts';
 import { WAITS, type Waits } from '../acp/options.ts';
 import { AgentProcess, type Launch } from '../acp/process.ts';
 import type { Ledger } from '../acp/ledger.ts';
@@ -350,6 +350,8 @@ export class ClaudeAgent implements Agent {
     const overrun = this.#process?.overrun ?? null;
     if (overrun !== null) return overran('Claude Code', overrun);
     if (error instanceof Failed) return error.failure;
+    const unstarted = this.#process?.unstarted ?? null;
+    if (isScarce(unstarted)) return noRoom('Claude Code', unstarted?.message ?? message);
     if (isReveilleError(error)) return { class: 'invalid', message };
     if (this.#ready) return { class: 'crash', message };
     const signal = this.#process?.killedBy ?? null;

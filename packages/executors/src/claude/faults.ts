@@ -31,6 +31,7 @@ const UP_TO_DATE = `If it is broken or too old, bring it up to date: ${CLAUDE.in
 export interface Fault {
   readonly class: ErrorClass;
   readonly message: string;
+  readonly scarce?: boolean;
 }
 
 /** Why a turn ended badly. `named` is the error that its last message carried. */

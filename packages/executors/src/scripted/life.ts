@@ -1,6 +1,7 @@
 import type { Agent, Clock, ExecutorEvent, Seen, StartSpec, TurnInput } from '@reveille/core';
 import {
   isReveilleError,
+  isScarce,
   type Caller,
   type ErrorClass,
   type Orchestrator,
@@ -188,7 +189,7 @@ export class Life implements Agent, Body {
     this.#around.reported(this.spec);
   }
 
-  exit(detail: string, failure?: { class: ErrorClass; message: string }): void {
+  exit(detail: string, failure?: { class: ErrorClass; message: string; scarce?: boolean }): void {
     if (failure) this.tell({ type: 'failed', ...failure });
     this.#die(detail);
   }
@@ -240,7 +241,12 @@ export class Life implements Agent, Body {
     if (this.#agent !== agent || this.#dead || error === GONE) return;
     // Its run is over, and its host is about to stop it.
     if (isReveilleError(error, 'stale_caller') || isReveilleError(error, 'stopping')) return;
-    this.exit('the script failed', { class: 'unknown', message: String(error) });
+    const scarce = isScarce(error);
+    this.exit('the script failed', {
+      class: scarce ? 'workspace' : 'unknown',
+      message: String(error),
+      scarce,
+    });
   }
 
   #endTurn(interrupted: boolean): void {

@@ -1,6 +1,6 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import type { Launched } from '../place.ts';
 
 /** A server's process, and everything it starts. It dies with us, also when we are killed. */
@@ -21,30 +21,44 @@ export async function startProcess(launched: Launched): Promise<ServerProcess> {
   // tells the server everywhere else.
   const bound = seesUs && (await isProgram(SETPRIV)) ? [SETPRIV, '--pdeathsig', 'KILL', ...argv] : argv;
   const [program = '', ...args] = bound;
-  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(program, args, {
+  const child = started(program, args, {
     cwd,
     env: { ...env },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const said = lastWords(child.stderr);
-  // A server that is gone does not read any more.
-  child.stdin.on('error', () => undefined);
+  let said = (): string => '';
   const ended = new Promise<string>((resolve) => {
     child.on('error', (error) => resolve(`it could not be started: ${error.message}`));
     child.on('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}${said()}`));
   });
+  // A process that could not be started has no streams where the descriptors for them were missing.
+  const stdin = child.stdin ?? new PassThrough();
+  if (child.stderr) said = lastWords(child.stderr);
+  // A server that is gone does not read any more.
+  stdin.on('error', () => undefined);
   void ended.then(dispose);
   return {
     pid: child.pid ?? 0,
-    stdin: child.stdin,
-    stdout: child.stdout,
+    stdin,
+    stdout: child.stdout ?? Readable.from([]),
     ended,
     kill: () => killAll(child),
   };
 }
 
-function killAll(child: ChildProcessByStdio<Writable, Readable, Readable>): void {
+/** A process that could not be started says so by its `error` event, also where Node throws (without memory). */
+function started(program: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(program, args, options);
+  } catch (error) {
+    const child = new ChildProcess();
+    process.nextTick(() => child.emit('error', error));
+    return child;
+  }
+}
+
+function killAll(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid, 'SIGKILL');

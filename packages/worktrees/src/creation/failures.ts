@@ -10,20 +10,26 @@ export function workspaceError(doing: string, error: unknown, signal?: AbortSign
   const reason = reasonOf(error);
   return new ReveilleError('workspace_failed', `${doing} failed: ${WORDS[reason](error)}`, {
     cause: error,
-    data: { reason },
+    data: { reason, scarce: isScarce(reason) },
   });
 }
 
-type Reason = 'disk_full' | 'read_only' | 'git' | 'other';
+type Reason = 'disk_full' | 'exhausted' | 'read_only' | 'git' | 'other';
+
+/** What the machine lacks now and may have again, without anybody having changed anything of Reveille's. */
+const isScarce = (reason: Reason): boolean => reason === 'disk_full' || reason === 'exhausted';
 
 const WORDS: Record<Reason, (error: unknown) => string> = {
   disk_full: () => 'the disk is full. Nothing was left behind; free some space and try again.',
+  exhausted: (error) =>
+    `the system has no room for another file, process or page of memory (${codeOf(error)}). End other programs, or raise the limit.`,
   read_only: (error) =>
     `${pathIn(error)} cannot be written. Check its permissions and whether it is mounted read-only, or choose another home for worktrees in the settings.`,
   git: (error) => (error instanceof GitError ? error.message : String(error)),
   other: (error) => (error instanceof Error ? error.message : String(error)),
 };
 
+const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 // Result codes of SQLite, which keeps our locks; an extended code has its kind in the low byte.
 const [SQLITE_READONLY, SQLITE_FULL, SQLITE_CANTOPEN] = [8, 13, 14];
 
@@ -32,6 +38,11 @@ function reasonOf(error: unknown): Reason {
   const kind = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
   const words = error instanceof GitError ? error.stderr : '';
   if (code === 'ENOSPC' || code === 'EDQUOT' || kind === SQLITE_FULL) return 'disk_full';
+  if (
+    EXHAUSTED.has(code) ||
+    /Too many open files|Resource temporarily unavailable|Cannot allocate memory/i.test(words)
+  )
+    return 'exhausted';
   if (/No space left|Out of diskspace|quota exceeded/i.test(words)) return 'disk_full';
   if (['EROFS', 'EACCES', 'EPERM'].includes(code) || [SQLITE_READONLY, SQLITE_CANTOPEN].includes(kind))
     return 'read_only';

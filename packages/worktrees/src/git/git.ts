@@ -157,13 +157,17 @@ export async function gitBytes(
     signal: call.signal,
     detached: call.apart ?? false,
   });
-  if (call.background) yieldToOthers(child.pid);
+  const end = ended(child);
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  feed(child, call, stdout);
-  const code = await ended(child).catch((error: unknown) => {
+  // A process that could not be started has no streams where the descriptors for them were missing.
+  if (child.pid !== undefined) {
+    if (call.background) yieldToOthers(child.pid);
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    feed(child, call, stdout);
+  }
+  const code = await end.catch((error: unknown) => {
     throw isMissing(error) ? missing(call) : error;
   });
   const said = Buffer.concat(stderr).toString('utf8');

@@ -1,5 +1,5 @@
 import type { Agent, Executor, StartSpec, TurnInput } from '@reveille/core';
-import { isReveilleError, type Caller, type Orchestrator, type Task } from '@reveille/protocol';
+import { isReveilleError, isScarce, type Caller, type Orchestrator, type Task } from '@reveille/protocol';
 import { integrate, type Bench, type Integration } from './integration.ts';
 
 export interface IntegratorOptions {
@@ -75,6 +75,7 @@ class Integrator implements Agent {
         type: 'failed',
         class: 'workspace',
         message: error instanceof Error ? error.message : String(error),
+        scarce: isScarce(error),
       });
     }
   }

@@ -61,8 +61,11 @@ export async function runProcess(start: Start, options: RunOptions = {}): Promis
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', ...(start.status ? ['pipe' as const] : [])],
   });
-  if (child.pid !== undefined) start.started?.(child.pid);
   const kept = new KeptOutput(options.maxOutputBytes ?? MAX_OUTPUT);
+  const end = endOf(child, () => kept.bytes);
+  // A process that could not be started has no streams where the descriptors for them were missing.
+  if (child.pid === undefined) await end;
+  else start.started?.(child.pid);
   const status = start.status ? readStatus(child) : null;
   for (const name of ['stdout', 'stderr'] as const)
     child[name]?.on('data', (chunk: Buffer) => {
@@ -74,7 +77,7 @@ export async function runProcess(start: Start, options: RunOptions = {}): Promis
   child.stdin?.end(options.stdin ?? '');
   const ending = endOnDemand(child, options, { first: () => status?.first(), kill: start.kill });
   try {
-    const [code, signal] = await endOf(child, () => kept.bytes);
+    const [code, signal] = await end;
     return {
       code,
       signal,
