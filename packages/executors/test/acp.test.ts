@@ -183,17 +183,94 @@ test('[EXE1.20] a call that is announced before its arguments are known is told 
     listener.hear({ sessionUpdate: 'tool_call_update', toolCallId: 'a', ...fields });
   listener.turnBegins();
   call({ title: 'bash', kind: 'execute', status: 'pending' });
-  expect(events).toEqual([]);
+  expect(events).toEqual([{ type: 'sign' }]);
+  events.length = 0;
   update({ rawInput: { command: 'ls' }, title: null });
   update({ status: 'in_progress' });
   update({ status: 'completed', rawOutput: 'x' });
   call({ title: 'bash', kind: 'execute', status: 'pending', rawInput: { command: 'pwd' } });
   update({ status: 'completed', rawOutput: 'x' });
-  expect(events.map(({ type }) => type)).toEqual(['tool_call', 'tool_end', 'tool_call', 'tool_end']);
+  const told = events.map(({ type }) => type).filter((type) => type !== 'sign');
+  expect(told).toEqual(['tool_call', 'tool_end', 'tool_call', 'tool_end']);
   const digests = events.flatMap((event) => (event.type === 'tool_call' ? [event.digest] : []));
   expect(new Set(digests).size).toBe(2);
   // The second brought nothing new.
   expect(events.flatMap((event) => (event.type === 'tool_end' ? [event.news] : []))).toEqual([true, false]);
+});
+
+test('[HLT2.20] calls of an agent that says the arguments after the call has begun are told apart when they end', () => {
+  const events: ExecutorEvent[] = [];
+  const listener = new Listener((event) => void events.push(event));
+  listener.turnBegins();
+  for (const [id, command] of ['echo 0 >> n.txt', 'echo 1 >> n.txt', 'echo 1 >> n.txt'].entries()) {
+    const update = (fields: object): void =>
+      listener.hear({ sessionUpdate: 'tool_call_update', toolCallId: `${id}`, ...fields });
+    update({ title: 'bash', kind: 'execute', status: 'in_progress', rawInput: {} });
+    update({ title: 'work', status: 'in_progress', rawInput: { command } });
+    update({ title: 'work', status: 'completed', rawInput: { command }, rawOutput: { output: '' } });
+  }
+  const [first, second, third] = events.flatMap((event) => (event.type === 'tool_end' ? [event.digest] : []));
+  expect(first).not.toBe(second);
+  expect(second).toBe(third);
+});
+
+test('[HLT2.20] edits of one file are told apart by what they change, if the agent does not say the arguments', () => {
+  const digests = new Set<unknown>();
+  const listener = new Listener((event) => void (event.type === 'tool_end' && digests.add(event.digest)));
+  listener.turnBegins();
+  for (let i = 0; i < 3; i++)
+    listener.hear({
+      sessionUpdate: 'tool_call',
+      toolCallId: `${i}`,
+      title: 'Edit a.ts',
+      kind: 'edit',
+      status: 'completed',
+      content: [{ type: 'diff', path: 'a.ts', oldText: `${i}`, newText: `${i + 1}` }],
+    });
+  expect(digests.size).toBe(3);
+});
+
+test('[HLT1.20] what an agent by protocol sends by itself is no sign of life', () => {
+  const events: ExecutorEvent[] = [];
+  const listener = new Listener((event) => void events.push(event));
+  listener.turnBegins();
+  const plan = { sessionUpdate: 'plan', entries: [{ content: 'look', priority: 'high', status: 'pending' }] };
+  listener.hear(plan);
+  listener.hear({ sessionUpdate: 'tool_call', toolCallId: 'a', title: 'bash', status: 'in_progress' });
+  events.length = 0;
+  for (const update of [
+    plan,
+    { sessionUpdate: 'plan', entries: [] },
+    { sessionUpdate: 'usage_update', used: 1_000, size: 200_000 },
+    { sessionUpdate: 'available_commands_update', availableCommands: [] },
+    { sessionUpdate: 'current_mode_update', currentModeId: 'code' },
+    { sessionUpdate: 'session_info_update', title: 'A task' },
+    { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'You appear to be idle.' } },
+    { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: '' } },
+    { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: '' } },
+    { sessionUpdate: 'tool_call_update', toolCallId: 'a', status: 'in_progress' },
+    { sessionUpdate: 'of the future' },
+  ])
+    listener.hear(update);
+  expect(events).toEqual([]);
+  // A plan that changed, and the output of a command, are.
+  listener.hear({ ...plan, entries: [{ ...plan.entries[0], status: 'completed' }] });
+  const content = [{ type: 'content', content: { type: 'text', text: 'test 1 passed' } }];
+  listener.hear({ sessionUpdate: 'tool_call_update', toolCallId: 'a', content });
+  expect(events.map(({ type }) => type)).toEqual(['thought', 'sign']);
+});
+
+test('[HLT1.20] a warning that Codex itself gives at the beginning of a turn is no sign of life of its model', () => {
+  const events: ExecutorEvent[] = [];
+  const listener = new Listener((event) => void events.push(event), preset('codex').quirks);
+  const says = (text: string, more: object = {}): void =>
+    listener.hear({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text }, ...more });
+  listener.turnBegins();
+  says('Warning: no metadata for this model.');
+  expect([events, listener.lastWords]).toEqual([[], 'Warning: no metadata for this model.']);
+  says('I look.', { messageId: 'msg_1' });
+  expect(events).toEqual([{ type: 'output', text: 'I look.' }]);
+  expect(listener.lastWords).toBe('I look.');
 });
 
 test('[EXE1.21] what is asked: nothing that the sandbox holds, everything by setting, and never a way out of the mode', () => {
@@ -398,7 +475,7 @@ test('[BND7.31] an agent that says more than can be listened to waits; nothing o
 
 test('[BND7.32] of the files an agent names, those of its checkout are told: of a path’s length, and so many of a call', () => {
   const events: ExecutorEvent[] = [];
-  const listener = new Listener((event) => void events.push(event), '/trees/one');
+  const listener = new Listener((event) => void events.push(event), { root: '/trees/one' });
   const edit = (paths: readonly string[]) =>
     listener.hear({
       sessionUpdate: 'tool_call',

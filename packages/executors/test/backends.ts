@@ -68,6 +68,7 @@ const BLOCK = /```play\n(.*)\n```/;
 /** Scripted agents that do what a model would, with the same tools. */
 export const scriptedBackend: Backend = {
   name: 'scripted',
+  speaksWhole: true,
   async open(stand) {
     const gates = new Gates();
     const executor = scriptedExecutor({

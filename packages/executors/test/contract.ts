@@ -20,6 +20,7 @@ export function executorContract(backend: Backend, title = backend.name): void {
     mail(backend);
     lifecycle(backend);
     faults(backend);
+    streams(backend);
   });
 }
 
@@ -228,4 +229,22 @@ function faults(backend: Backend): void {
       await until(() => stand.eventsOf(task).at(-1)?.type === 'exited');
     },
   );
+}
+
+function streams(backend: Backend): void {
+  if (backend.speaksWhole) return;
+  test('[HLT1.21] a long answer gives signs of life before it is whole', async () => {
+    await using stand = await Stand.open(backend);
+    const chat = await stand.chat();
+    const say = 'A long answer that comes word by word. '.repeat(20);
+    const task = await chat.spawn({
+      steps: [{ say, chunkMs: 20 }],
+      onMail: [{ steps: [report('done')] }],
+    });
+    await stand.ended(task);
+    const events = stand.eventsOf(task);
+    const whole = events.findIndex((event) => event.type === 'output' && event.text.trim() === say.trim());
+    const before = events.slice(0, whole).filter(({ type }) => type === 'sign' || type === 'output');
+    expect(before.length).toBeGreaterThan(1);
+  });
 }

@@ -36,6 +36,7 @@ export function acpBackend(...flags: string[]): Backend {
   });
   return {
     name: 'acp',
+    speaksWhole: true,
     doubts: steers,
     open: (stand) =>
       open(stand, { argv, env }, (surroundings) =>

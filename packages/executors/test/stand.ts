@@ -30,6 +30,8 @@ export interface Backend {
   readonly name: string;
   /** It writes files with tools of its own: what it wrote is what it says it touched. */
   readonly ownFiles?: boolean;
+  /** Its answers come whole: it has no model, or one whose answers it does not stream. */
+  readonly speaksWhole?: boolean;
   /** Of a message that its history does not show it cannot say that it never had it. */
   readonly doubts?: boolean;
   /** Opened anew after the engine was killed; what it keeps, it keeps in the stand's folder. */

@@ -42,13 +42,24 @@ export type ExecutorEvent =
   /** `resume` is the token of the agent's own session; said again when the agent has another. */
   | { readonly type: 'started'; readonly identity: string | null; readonly resume: string | null }
   | { readonly type: 'turn_started'; readonly turn: number }
-  /** Something arrived that is no whole word yet, such as a piece of a stream. It shows life, and nothing else. */
+  /**
+   * A piece of an answer arrived that is no whole word yet. It shows that the model lives, and nothing else. An executor says it
+   * only for what the model or a tool caused: never for a heartbeat, a status or an echo that the agent's program makes up
+   * by itself while its model is silent (HLT1).
+   */
   | { readonly type: 'sign' }
   /** A stretch of text that is whole, not a piece of one. */
   | { readonly type: 'output'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly digest: string }
-  | { readonly type: 'tool_end'; readonly id: string; readonly failed: boolean; readonly news: boolean }
+  | {
+      readonly type: 'tool_end';
+      readonly id: string;
+      readonly failed: boolean;
+      readonly news: boolean;
+      /** Of the call with all its arguments, if they were not all known when it was told. */
+      readonly digest?: string;
+    }
   | { readonly type: 'file_touched'; readonly path: string }
   /** The agent waits until somebody has agreed to what it wants to do, or refused it. */
   | { readonly type: 'permission_asked'; readonly id: string; readonly what: string }

@@ -82,8 +82,10 @@ export class AcpAgent implements Agent {
     this.#name = `${spec.run}.${spec.epoch}`;
     this.#token = readToken(spec.resume);
     this.#ownTools = ownToolsOf(options);
-    this.#listener = new Listener((event) => this.#tell(event), spec.workspace?.path ?? null);
-    this.#usage = new UsageCounter(options.preset.quirks.usage);
+    const { namesWords = false, usage } = options.preset.quirks;
+    const root = spec.workspace?.path ?? null;
+    this.#listener = new Listener((event) => this.#tell(event), { root, namesWords });
+    this.#usage = new UsageCounter(usage);
     // On record before there is a process, so that none can be forgotten.
     spec.report({ type: 'started', identity: this.#name, resume: null });
     this.#starting = this.#start();

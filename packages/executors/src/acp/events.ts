@@ -28,6 +28,12 @@ interface Call {
   told: boolean;
 }
 
+interface ListenerOptions {
+  /** Where its files are; null: nobody knows. */
+  readonly root?: string | null;
+  readonly namesWords?: boolean;
+}
+
 type Tell = (event: ExecutorEvent) => void;
 
 /** Turns an agent's updates into events. It keeps as much as fits into a few thousand characters, however much comes. */
@@ -36,6 +42,9 @@ export class Listener {
   readonly #words = new Tail(WORDS);
   /** What it has thought since the last thing it said or did: it comes in pieces, and is told as a whole. */
   readonly #thoughts = new Tail(WORDS);
+  /** What its program said by itself: no sign of life of its model (HLT1). */
+  readonly #notices = new Tail(WORDS);
+  readonly #namesWords: boolean;
   readonly #calls = new Map<string, Call>();
   readonly #results = new Set<string>();
   /** Where its files are; null: nobody knows. */
@@ -44,22 +53,24 @@ export class Listener {
   #known = 0;
   #speaking = false;
   #lastTold = 0;
+  /** Digest of the last plan. */
+  #plan = '';
   /** Calls of the turn that were told. */
   calls = 0;
 
-  constructor(tell: Tell, root: string | null = null) {
+  constructor(tell: Tell, { root = null, namesWords = false }: ListenerOptions = {}) {
     this.#tell = tell;
     this.#root = root;
+    this.#namesWords = namesWords;
   }
 
-  /** What it said since the last call or the beginning of the turn. */
+  /** What it said since the last call or the beginning of the turn; if its model said nothing, what its program did. */
   get lastWords(): string {
-    return this.#words.text;
+    return this.#words.text || this.#notices.text;
   }
 
   turnBegins(): void {
-    this.#words.clear();
-    this.#thoughts.clear();
+    for (const tail of [this.#words, this.#thoughts, this.#notices]) tail.clear();
     this.#speaking = false;
     this.calls = 0;
     this.#forgetCalls();
@@ -75,17 +86,16 @@ export class Listener {
     const fields = fieldsOf(update);
     switch (fields['sessionUpdate']) {
       case 'agent_message_chunk':
-        return this.#says(textOf(at(fields, 'content', 'text')));
+        return this.#says(textOf(at(fields, 'content', 'text')), textOf(fields['messageId']));
       case 'agent_thought_chunk':
-        this.#thoughts.add(textOf(at(fields, 'content', 'text')));
-        return this.#tell({ type: 'sign' });
+        return this.#thinks(textOf(at(fields, 'content', 'text')));
       case 'tool_call':
       case 'tool_call_update':
-        return this.#calling(fields);
+        return this.#calling({ ...fields, sessionUpdate: undefined });
       case 'plan':
-        return this.#tell({ type: 'thought', text: '' });
+        return this.#plans(fields['entries']);
       default:
-        // Modes, commands, titles: some come by themselves, so they do not even show that it has heard us.
+        // Modes, commands, titles, usage: an agent sends these by itself, so they do not show that its model has heard us.
         return undefined;
     }
   }
@@ -97,9 +107,24 @@ export class Listener {
     return { ...known?.fields, ...present(fields), announced: known?.announced ?? '' };
   }
 
-  /** The first word at once, then a few times a second: who listens wants to know what it says, not each syllable. */
-  #says(text: string): void {
+  #thinks(text: string): void {
     if (text === '') return;
+    this.#thoughts.add(text);
+    this.#tell({ type: 'sign' });
+  }
+
+  /** Only a plan that differs from the last one comes from the model: an agent may send the same one again by itself. */
+  #plans(entries: unknown): void {
+    const plan = listOf(entries).length > 0 ? digestOf([entries]) : '';
+    if (plan === '' || plan === this.#plan) return;
+    this.#plan = plan;
+    this.#tell({ type: 'thought', text: '' });
+  }
+
+  /** The first word at once, then a few times a second: who listens wants to know what it says, not each syllable. */
+  #says(text: string, message: string): void {
+    if (text === '') return;
+    if (this.#namesWords && message === '') return this.#notices.add(text);
     this.#flushThoughts();
     if (!this.#speaking) this.#words.clear();
     this.#words.add(text);
@@ -127,17 +152,21 @@ export class Listener {
     const id = textOf(fields['toolCallId']);
     if (id === '' || id.length > NAME * 2) return;
     const call = this.#calls.get(id) ?? { id, announced: '', fields: {}, size: 0, told: false };
+    const { size } = call;
     call.fields = { ...call.fields, ...present(fields) };
     call.announced ||= textOf(fields['title']).slice(0, NAME * 4);
     this.#keep(call);
     const status = textOf(fields['status']);
     const ended = status === 'completed' || status === 'failed';
-    // Some announce a call before they know its arguments: without them every call of a tool looks the same.
-    const known = call.fields['rawInput'] !== undefined || (status !== '' && status !== 'pending');
-    if (known || ended) this.#tellCall(call);
+    const known = hasInput(call) || (status !== '' && status !== 'pending');
+    if (!call.told && (known || ended)) this.#tellCall(call);
+    // An update that says nothing new may be a heartbeat of the agent itself.
+    else if (call.size > size) this.#tell({ type: 'sign' });
     if (!ended) return;
     this.#tellFiles(call);
-    this.#tell({ type: 'tool_end', id, failed: status === 'failed', news: this.#isNews(call) });
+    // OpenCode announces a call as in progress before it says the arguments: only now are all of them known.
+    const digest = digestOfCall(call);
+    this.#tell({ type: 'tool_end', id, failed: status === 'failed', news: this.#isNews(call), digest });
     this.#forget(call);
   }
 
@@ -162,13 +191,12 @@ export class Listener {
   }
 
   #tellCall(call: Call): void {
-    if (call.told) return;
     call.told = true;
     this.calls++;
     this.#flush();
-    const { title, name, kind, rawInput, locations } = call.fields;
+    const { title, name, kind } = call.fields;
     const said = textOf(name) || textOf(title) || textOf(kind) || 'a tool';
-    const digest = digestOf([textOf(title), textOf(kind), rawInput, locations]);
+    const digest = digestOfCall(call);
     this.#tell({ type: 'tool_call', id: call.id, name: said.slice(0, NAME), digest });
   }
 
@@ -200,6 +228,18 @@ export class Listener {
     if (this.#results.size > REMEMBERED && oldest !== undefined) this.#results.delete(oldest);
     return !known;
   }
+}
+
+/** An empty object is a place for arguments that are still to come. */
+const hasInput = ({ fields: { rawInput } }: Call): boolean =>
+  typeof rawInput === 'object' ? Object.keys(fieldsOf(rawInput)).length > 0 : textOf(rawInput) !== '';
+
+/** What tells a call from others of the same tool: its arguments or, if the agent does not say them, its title and what it would change. */
+function digestOfCall(call: Call): string {
+  const { title, kind, rawInput, locations, content } = call.fields;
+  if (hasInput(call)) return digestOf([call.announced, textOf(kind), rawInput]);
+  const diffs = listOf(content).filter((part) => at(part, 'type') === 'diff');
+  return digestOf([textOf(title), textOf(kind), locations, diffs]);
 }
 
 /** Fields that say something: an update names only what it changes, some with null for the rest. */

@@ -20,6 +20,8 @@ export interface Quirks {
   readonly restatesUsage?: boolean;
   /** A turn that is cancelled is gone from its history, with what it was told in it. */
   readonly forgetsCancelled?: boolean;
+  /** Words of its model have a `messageId`. Words without one are its program's own, such as a warning. */
+  readonly namesWords?: boolean;
   /** It says what it cost. */
   readonly cost?: boolean;
   /** The last words of a turn that ended well although its model failed: some only say so. */
@@ -103,6 +105,7 @@ const CODEX: Preset = {
     usage: 'turn',
     reports: 'request',
     restatesUsage: true,
+    namesWords: true,
   },
   memoryMb: 300,
 };

@@ -262,9 +262,9 @@ export class Loop {
     const callId = `${spec.run}:${transcript.answers}:${call.id}`;
     tell({ type: 'tool_call', id, name: call.name, digest: digest.length > 500 ? hashed(digest) : digest });
     const result = await this.#execute(call, tool, { callId, signal });
-    tell({ type: 'tool_end', id, failed: result.isError, news: this.#isNews(tool, digest, result) });
     const path = touched(call, result);
     if (path !== null) tell({ type: 'file_touched', path });
+    tell({ type: 'tool_end', id, failed: result.isError, news: this.#isNews(tool, digest, result) });
     return result;
   }
 

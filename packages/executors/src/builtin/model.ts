@@ -34,7 +34,7 @@ export interface Asked {
   readonly signal: AbortSignal;
   /** How long the answer may be; absent: as its endpoint is set. */
   readonly maxOutputTokens?: number;
-  /** A piece of the answer came, with so many characters. */
+  /** The endpoint sent a piece of the answer, with this many characters. */
   readonly sign: (characters: number) => void;
 }
 
@@ -131,7 +131,7 @@ async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answ
     Promise.resolve(promise).catch(() => undefined);
   const heard = { text: '', thought: '', calls: [] as Call[] };
   for await (const part of result.stream) {
-    asked.sign(lengthOf(part));
+    if (SENT.has(part.type)) asked.sign(lengthOf(part));
     bound.check();
     if (part.type === 'error') throw part.error;
     if (part.type === 'text-delta') heard.text += part.text;
@@ -153,6 +153,20 @@ async function collect(sdk: Sdk, endpoint: Endpoint, asked: Asked): Promise<Answ
   const end = reason === 'length' ? 'cut' : reason === 'content-filter' ? 'refusal' : 'done';
   return { ...heard, used, end, message: messageOf((await result.response).messages) };
 }
+
+/**
+ * Parts of a stream that only the endpoint can cause. The SDK emits the others by itself: `start` before the request has left,
+ * `start-step`, and the `…-end` and `finish…` parts also when nothing was sent.
+ */
+const SENT: ReadonlySet<string> = new Set([
+  'text-start',
+  'text-delta',
+  'reasoning-start',
+  'reasoning-delta',
+  'tool-input-start',
+  'tool-input-delta',
+  'tool-call',
+]);
 
 /** A call takes tokens: one that is said to take none is not reported. */
 const reported = (tokens: number | undefined): number | null => knownAmount(tokens) || null;

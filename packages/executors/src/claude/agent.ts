@@ -228,6 +228,8 @@ export class ClaudeAgent implements Agent {
       ...(role?.model ? { model: role.model } : {}),
       ...(session === null ? {} : { resume: session }),
       permissionMode: 'default',
+      // Pieces of an answer are the only sign of life while the model writes a long one.
+      includePartialMessages: true,
       // What the repository says to load is not loaded behind the person's back.
       settingSources: [],
       strictMcpConfig: true,
@@ -272,13 +274,13 @@ export class ClaudeAgent implements Agent {
 
   /** It would try for minutes what no try can mend. */
   #retries(message: ClaudeMessage, named: string): void {
-    this.#say({ type: 'sign' });
+    if (typeof message.error_status === 'number') this.#say({ type: 'sign' });
     const fault = faultOf({ ...message, result: `the model refused: ${named}` }, named);
     if (fault.class === 'auth' || fault.class === 'invalid') this.#fail(fault);
   }
 
   #opened(session: string): void {
-    if (this.#session === session) return this.#say({ type: 'sign' });
+    if (this.#session === session) return;
     this.#session = session;
     this.#keep();
   }

@@ -57,6 +57,10 @@ export interface ClaudeMessage {
   readonly session_id?: string;
   readonly parent_tool_use_id?: string | null;
   readonly error?: string;
+  /** Of a retry: the status the endpoint answered with; null if it did not answer. */
+  readonly error_status?: number | null;
+  /** Of a `stream_event`: what the endpoint streamed. */
+  readonly event?: { readonly type?: string };
   readonly message?: {
     readonly id?: string;
     readonly model?: string;

@@ -12,14 +12,19 @@ export class Translator {
   /** Which file a call would change. */
   readonly #touching = new Map<string, string>();
 
-  /** Of a message of the agent itself; those of others that it started are signs of life. */
+  /**
+   * Messages of the agent itself become what they say, and messages of agents that it started become signs of life. Status
+   * messages, heartbeats, progress of tools and echoes of what it was told become nothing, because the program makes them up
+   * while its model is silent (HLT1).
+   */
   events(message: ClaudeMessage): ExecutorEvent[] {
+    if (isPiece(message)) return [{ type: 'sign' }];
     const content = message.message?.content;
-    if (message.parent_tool_use_id || content === undefined || typeof content === 'string')
-      return [{ type: 'sign' }];
+    if (content === undefined || typeof content === 'string') return [];
+    if (message.type !== 'assistant' && message.type !== 'user') return [];
+    if (message.parent_tool_use_id) return [{ type: 'sign' }];
     if (message.type === 'assistant') return content.flatMap((block) => this.#said(block));
-    if (message.type === 'user') return content.flatMap((block) => this.#ended(block));
-    return [{ type: 'sign' }];
+    return content.flatMap((block) => this.#ended(block));
   }
 
   /** News is what no call before brought: an agent that gets the same again and again goes in a circle. */
@@ -34,7 +39,7 @@ export class Translator {
     const path = this.#touching.get(id);
     this.#touching.delete(id);
     const end: ExecutorEvent = { type: 'tool_end', id, failed, news };
-    return path === undefined || failed ? [end] : [end, { type: 'file_touched', path }];
+    return path === undefined || failed ? [end] : [{ type: 'file_touched', path }, end];
   }
 
   #said(block: Block): ExecutorEvent[] {
@@ -44,8 +49,16 @@ export class Translator {
     if (type !== 'tool_use' || id === undefined || name === undefined) return [{ type: 'sign' }];
     const path = TOUCHING.has(name) ? pathOf(input) : null;
     if (path !== null) this.#touching.set(id, path);
-    return [{ type: 'tool_call', id, name: plainName(name), digest: digestOf(input) }];
+    return [{ type: 'tool_call', id, name: plainName(name), digest: digestOf([name, input]) }];
   }
+}
+
+/** A piece of an answer that the model is giving now: a block that begins or grows, or thoughts that are not shown. */
+function isPiece({ type, subtype, event }: ClaudeMessage): boolean {
+  if (subtype === 'thinking_tokens') return true;
+  return (
+    type === 'stream_event' && ['content_block_start', 'content_block_delta'].includes(event?.type ?? '')
+  );
 }
 
 /** A tool of ours has the name that it has everywhere. */

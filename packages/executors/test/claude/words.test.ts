@@ -36,22 +36,40 @@ describe('what Claude Code says, in the words of every backend', () => {
       { type: 'tool_result', tool_use_id: 't3', content: 'ok' },
     ];
     expect(words.events({ type: 'user', message: { content: results } })).toEqual([
-      { type: 'tool_end', id: 't1', failed: false, news: true },
       { type: 'file_touched', path: '/w/a' },
+      { type: 'tool_end', id: 't1', failed: false, news: true },
       { type: 'tool_end', id: 't2', failed: true, news: true },
       { type: 'tool_end', id: 't3', failed: false, news: false },
     ]);
   });
 
-  test('[EXE6.51] what is none of its own words is a sign of life, whatever it is', () => {
+  test('[HLT1.20] pieces of an answer and words of agents that it started are signs of life', () => {
+    const words = new Translator();
+    for (const message of [
+      { type: 'stream_event', event: { type: 'content_block_start' } },
+      { type: 'stream_event', event: { type: 'content_block_delta' } },
+      { type: 'system', subtype: 'thinking_tokens' },
+      { type: 'assistant', parent_tool_use_id: 't', message: { content: [{ type: 'text', text: 'x' }] } },
+    ])
+      expect(words.events(message)).toEqual([{ type: 'sign' }]);
+  });
+
+  test('[HLT1.20] what Claude Code says while its model is silent is no sign of life', () => {
     const words = new Translator();
     for (const message of [
       { type: 'system', subtype: 'status' },
-      { type: 'assistant', parent_tool_use_id: 't', message: { content: [{ type: 'text', text: 'x' }] } },
-      { type: 'user', message: { content: 'text' } },
+      { type: 'system', subtype: 'hook_progress' },
+      { type: 'system', subtype: 'task_progress' },
+      { type: 'stream_event', event: { type: 'ping' } },
+      { type: 'stream_event', event: { type: 'message_start' } },
+      { type: 'stream_event' },
+      { type: 'tool_progress', parent_tool_use_id: 't' },
+      { type: 'user', message: { content: 'You appear to be idle.' } },
+      { type: 'rate_limit_event' },
+      { type: 'keep_alive' },
       { type: 'of the future' },
     ])
-      expect(words.events(message)).toEqual([{ type: 'sign' }]);
+      expect(words.events(message)).toEqual([]);
   });
 
   test('[EXE5.1] sums that grow become what each turn took, over a resume too', () => {
