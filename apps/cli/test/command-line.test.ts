@@ -82,14 +82,14 @@ test('[CLI1.3] an error is JSON where JSON was asked for, and never a stack trac
 
 test('[CLI1.3] a defect says so in one sentence, and where on demand', async () => {
   const { explain } = await import('../src/command/explain.ts');
-  const said = (env: NodeJS.ProcessEnv): string => {
+  const said = async (env: NodeJS.ProcessEnv): Promise<string> => {
     let err = '';
     const io = { out: { write: () => true }, err: { write: (text: string) => (err += text) }, env };
-    expect(explain(new TypeError('x is not a function'), io, false)).toBe(1);
+    expect(await explain(new TypeError('x is not a function'), io, false)).toBe(1);
     return err;
   };
-  expect(said({})).toBe(
+  expect(await said({})).toBe(
     'This is a defect of Reveille: x is not a function. Set REVEILLE_DEBUG=1 to see where.\n',
   );
-  expect(said({ REVEILLE_DEBUG: '1' })).toContain('    at ');
+  expect(await said({ REVEILLE_DEBUG: '1' })).toContain('    at ');
 });

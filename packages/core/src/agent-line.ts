@@ -153,16 +153,17 @@ export class AgentLine {
 
   #pending(): boolean {
     if (this.started || this.turnEnd || this.failure) return true;
+    if (this.vitals.patterns.fileCheck) return true;
     return (this.#proven?.size ?? 0) + this.usage.length + this.alerts.length > 0;
   }
 
   /** A call of the agent began at this moment: it has what had arrived before. A call beside it proves nothing (WAK9). */
   sign(began: number): void {
-    this.vitals.lastSign = this.#context.awake.ms;
-    this.vitals.alive = true;
-    if (!this.#hands || this.#hands.size === 0) return;
-    this.#prove('call', began);
-    this.#holder.poke();
+    const alerts = this.vitals.calledUs(this.#context.awake.ms);
+    this.alerts.push(...alerts);
+    const proves = this.#hands !== null && this.#hands.size > 0;
+    if (proves) this.#prove('call', began);
+    if (proves || alerts.length > 0) this.#holder.poke();
   }
 
   #prove(by: Road, began = Infinity): void {
@@ -292,7 +293,7 @@ export class AgentLine {
    */
   async judge<T>(judge: (late: readonly Message[]) => Promise<T>): Promise<T> {
     this.#judged++;
-    this.vitals.alive = true;
+    this.alerts.push(...this.vitals.calledUs(this.#context.awake.ms));
     try {
       if (this.#offer) this.#agent?.withdraw?.();
       return await judge((await this.#offer) ?? []);

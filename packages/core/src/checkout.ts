@@ -82,6 +82,20 @@ export class Checkout {
     return this.#quietly(run, NOTHING_FOUND, (task, id) => this.#context.workspaces?.look(task, id));
   }
 
+  /** The state of the files as a commit, uncommitted changes included; null: its task has no files, or they cannot be read. */
+  mark(): Promise<string | null> {
+    return this.#ofFiles(null, (task) => this.#context.workspaces?.checkpoint(task));
+  }
+
+  /** Whether the files differ from a mark. If they cannot be read nobody can say, and they count as changed. */
+  hasChanged(mark: string): Promise<boolean> {
+    const compare = async (task: Task): Promise<boolean | undefined> => {
+      const changes = await this.#context.workspaces?.changedSince(task, mark);
+      return changes && changes.length > 0;
+    };
+    return this.#ofFiles(true, compare);
+  }
+
   /** What nobody has looked at until now is told all the same. */
   async leave(run: { readonly id: RunId } | null): Promise<void> {
     const late = await this.#quietly(run, NOTHING_FOUND, (task, id) =>
@@ -90,17 +104,21 @@ export class Checkout {
     if (run) void tellLate(this.#context, run.id, late);
   }
 
-  async #quietly<T>(
+  #quietly<T>(
     run: { readonly id: RunId } | null,
     otherwise: T,
     act: (task: Task, run: RunId) => Promise<T> | undefined,
   ): Promise<T> {
+    return run ? this.#ofFiles(otherwise, (task) => act(task, run.id)) : Promise.resolve(otherwise);
+  }
+
+  async #ofFiles<T>(otherwise: T, act: (task: Task) => Promise<T | undefined> | undefined): Promise<T> {
     const { store, workspaces, log } = this.#context;
-    if (!workspaces || !run) return otherwise;
+    if (!workspaces) return otherwise;
     try {
       const task = (await store.get('task', this.#task))?.doc;
       if (!task || task.repository === null) return otherwise;
-      return (await act(task, run.id)) ?? otherwise;
+      return (await act(task)) ?? otherwise;
     } catch (error) {
       log?.('warn', 'a checkout could not be looked at', { task: this.#task, error: String(error) });
       return otherwise;

@@ -3,21 +3,18 @@ import { estimatedPrice, moneyNodes, shortWords, spend } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import type { AgentLine } from './agent-line.ts';
 import type { DecideHeld } from './holding.ts';
+import type { Checkout } from './checkout.ts';
 import type { Alert } from './health.ts';
 import { whoHears } from './hearing.ts';
 import { enqueue } from './mailbox.ts';
+import { askPerson, isAgents, recordHealth } from './recorded-health.ts';
 import type { Tx } from './tx.ts';
 import { account, type UsageItem } from './usage.ts';
 
 /** Told to the owner and shown; none of it fails the task (HLT2, HLT3). */
-async function tellOwner(
-  tx: Tx,
-  context: Context,
-  task: Task,
-  run: Run,
-  alerts: readonly Alert[],
-): Promise<void> {
+async function tellOwner(tx: Tx, context: Context, task: Task, { run, alerts }: Observed): Promise<void> {
   for (const { what, text } of alerts) {
+    if (what === 'changed') continue;
     tx.note({ type: `health.${what}`, task: task.id, run: run.id, data: { text } });
     await enqueue(tx, context, {
       to: whoHears(task),
@@ -28,15 +25,39 @@ async function tellOwner(
       text,
       fresh: true,
     });
+    if (what === 'stuck' && !(await isAgents(tx, task))) await askPerson(tx, context, task, { run, text });
   }
 }
 
-/** Tells the owner what there is to tell of an agent. */
+interface Observed {
+  readonly run: Run;
+  readonly alerts: readonly Alert[];
+}
+
+/** Tells the owner what there is to tell of an agent, and records what is wrong with it now. */
 export async function tellAlerts(context: Context, line: AgentLine, decideHeld: DecideHeld): Promise<void> {
   // A copy: more may come during the commit.
   const alerts = [...line.alerts];
-  await decideHeld((tx, run, task) => tellOwner(tx, context, task, run, alerts));
+  await decideHeld(async (tx, run, task) => {
+    await tellOwner(tx, context, task, { run, alerts });
+    await recordHealth(tx, context, task, { run, vitals: line.vitals });
+  });
   line.alerts = line.alerts.slice(alerts.length);
+}
+
+/**
+ * Marks the files of an agent whose calls bring nothing new, or compares them with the mark: quiet commands that change
+ * files are no loop (HLT2).
+ */
+export async function checkFiles(context: Context, line: AgentLine, checkout: Checkout): Promise<void> {
+  const { vitals } = line;
+  const check = vitals.patterns.fileCheck;
+  if (check?.kind === 'mark') {
+    line.alerts.push(...vitals.filesMarked(await checkout.mark(), context.settings));
+  } else if (check?.kind === 'compare') {
+    const changed = await checkout.hasChanged(check.mark);
+    line.alerts.push(...vitals.filesCompared(changed, context.settings));
+  }
 }
 
 /**

@@ -20,12 +20,14 @@ import type { Findings } from './ports/workspaces.ts';
 import { spendUsage, type Told } from './observations.ts';
 import { offerTask } from './offers.ts';
 import { openPlans } from './orchestrator-session.ts';
+import { park } from './parking.ts';
 import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
 import { escape, tellFindings } from './findings.ts';
 import { outOfBudget } from './ending.ts';
 import { measured } from './run-counts.ts';
 import { settle } from './settle.ts';
+import { recovered } from './recorded-health.ts';
 import { asNewcomer } from './swap.ts';
 import { moveTask } from './task-table.ts';
 import type { Tx } from './tx.ts';
@@ -206,7 +208,7 @@ export async function openTurn(
   const assigned = run.assigned || seen?.get(run.id) === 'yes';
   await reconcile(tx, run, seen ?? new Map());
   const queued = await queuedMessages(tx, run.session);
-  const rest: Run = { ...run, turn: null, assigned };
+  const rest: Run = { ...(await recovered(tx, task, run)), turn: null, assigned };
   // A first turn that was interrupted is not begun again by itself; the next one brings the task with it (WRK1).
   const begun = assigned || run.turns > 0;
   if (run.paused || task.cancelling || (!died && begun && !wakes(queued))) {
@@ -276,7 +278,8 @@ export async function endTurn(tx: Tx, context: Context, task: Task, run: Run, tu
   }
   const assigned = run.assigned || turn.alive || !turn.interrupted;
   const lastWords = turn.lastWords || run.lastWords;
-  const next: Run = { ...run, turn: null, assigned, faults: 0, lastWords, ...measured(context, run) };
+  const well = await recovered(tx, task, run);
+  const next: Run = { ...well, turn: null, assigned, faults: 0, lastWords, ...measured(context, run) };
   tx.put('run', next);
   if (turn.findings.escapes.length > 0) {
     const error = escape(turn.findings);
@@ -344,7 +347,8 @@ export async function fault(
     return;
   }
   const faults = run.faults + 1;
-  tx.put('run', { ...run, host: null, identity: null, faults, retryAt: tx.now + delay });
+  const well = await recovered(tx, task, run);
+  tx.put('run', { ...well, host: null, identity: null, faults, retryAt: tx.now + delay });
   if (task.state === 'running')
     moveTask(tx, task, 'waiting', { why: `${error.class}: ${error.message.slice(0, 200)}`, on: 'backoff' });
   offerTask(tx, task, { continues: true, delayMs: delay, release: true });
@@ -389,11 +393,4 @@ export async function letGo(
 export async function mayPark(tx: Tx, task: Task, run: Run): Promise<boolean> {
   if (run.resume === null || run.turn || task.cancelling || run.swap) return false;
   return !wakes(await queuedMessages(tx, run.session)) && (await waitReason(tx, task, run)) !== null;
-}
-
-/** No agent is kept for a run that waits; its next message resumes it. `why`: somebody ended it for that. */
-export function park(tx: Tx, task: Task, run: Run, why?: string): void {
-  tx.put('run', { ...run, host: null, identity: null });
-  if (why !== undefined) tx.note({ type: 'run.parked', task: task.id, run: run.id, data: { why } });
-  tx.drop(task.id);
 }

@@ -1,7 +1,7 @@
-import { type Run, type Task } from '@reveille/protocol';
+import type { Run, Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import type { Vitals } from './health.ts';
-import { openRequest, openRequests } from './requests.ts';
+import { askPerson, isAgents, recordHealth } from './recorded-health.ts';
 import { inquire, isAsked } from './inquiry.ts';
 import { queuedMessages } from './mailbox.ts';
 import { waitReason } from './run-acts.ts';
@@ -32,7 +32,7 @@ export async function watchSilence(
 ): Promise<void> {
   if (!silenceDue(context, vitals)) return;
   if (vitals.turnSince !== null) {
-    await decideHeld((tx, run, task) => unresponsive(tx, context, run, task));
+    await decideHeld((tx, run, task) => unresponsive(tx, context, run, { task, vitals }));
     return;
   }
   vitals.restSince = context.awake.ms;
@@ -43,12 +43,10 @@ export async function watchSilence(
   });
 }
 
-async function unresponsive(tx: Tx, context: Context, run: Run, task: Task): Promise<void> {
-  if (!run.turn || !isAsked(run)) return;
-  const owner = await tx.need('session', task.owner);
-  const ofAgent = task.plan === null && (owner.kind === 'worker' || owner.kind === 'orchestrator');
-  const message = 'asked why it was silent, it gave no sign of life';
-  if (ofAgent) {
+async function unresponsive(tx: Tx, context: Context, run: Run, { task, vitals }: Silent): Promise<void> {
+  if (!run.turn || !isAsked(run) || vitals.alive) return;
+  if (await isAgents(tx, task)) {
+    const message = 'asked why it was silent, it gave no sign of life';
     const error = { class: 'unresponsive', message } as const;
     await settle(tx, context, task, run, {
       status: 'failed',
@@ -58,10 +56,17 @@ async function unresponsive(tx: Tx, context: Context, run: Run, task: Task): Pro
     });
     return;
   }
-  const open = await openRequests(tx, task);
-  if (open.some((request) => request.kind === 'idle')) return;
-  // Told once: whoever is to decide may also decide to wait.
+  // Asked once: the person may also decide to wait.
   tx.put('run', { ...run, inquiry: null });
-  const options = ['keep waiting', 'remind', 'mark complete', 'cancel'];
-  await openRequest(tx, context, task, { kind: 'idle', run, text: message, options, toPerson: true });
+  // Safe although a decision may be made again: it says the same.
+  vitals.asked();
+  await recordHealth(tx, context, task, { run, vitals });
+  const words = run.lastWords === '' ? '' : `; last words: ${run.lastWords.slice(-300)}`;
+  const text = `asked why it was silent, it gave no sign of life${words}`;
+  await askPerson(tx, context, task, { run, text });
+}
+
+interface Silent {
+  readonly task: Task;
+  readonly vitals: Vitals;
 }

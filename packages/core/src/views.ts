@@ -10,6 +10,7 @@ import {
   type SessionId,
   type Task,
   type TaskView,
+  healthOf,
   type WorkerState,
 } from '@reveille/protocol';
 import { budgetNotes } from './budget-notes.ts';
@@ -26,7 +27,9 @@ export async function viewTask(seen: Seen, task: Task): Promise<TaskView> {
   // What its agent uses now is newer than what is on record.
   const run = row && { ...row, ...governor?.measured(row) };
   const notes = await budgetNotes(seen, task, run);
-  return { task, run, worker: workerState(task, run), end: run?.end ?? null, ...notes };
+  const health = healthOf(run);
+  const derived = { worker: workerState(task, run), end: run?.end ?? null, ...(health ? { health } : {}) };
+  return { task, run, ...derived, ...notes };
 }
 
 export function workerState(task: Task, run: Run | null): WorkerState {

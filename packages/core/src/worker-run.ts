@@ -8,7 +8,7 @@ import { Checkout } from './checkout.ts';
 import { decide, standingOf, tellLate } from './decide.ts';
 import { held, type DecideHeld, type Held, type HolderHooks } from './holding.ts';
 import type { Taker } from './mailroom.ts';
-import { spendUsage, tellAlerts } from './observations.ts';
+import { checkFiles, spendUsage, tellAlerts } from './observations.ts';
 import type { Executor } from './ports/executor.ts';
 import { onDisk } from './ports/store.ts';
 import {
@@ -18,11 +18,11 @@ import {
   isLimit,
   letGo,
   openTurn,
-  mayPark,
-  park,
   type Begun,
+  mayPark,
   type OpenedTurn,
 } from './run-acts.ts';
+import { park } from './parking.ts';
 import { cancelled, type Ending } from './ending.ts';
 import { settle } from './settle.ts';
 import { silenceDue, watchSilence } from './silence.ts';
@@ -112,7 +112,7 @@ export class WorkerRun implements Taker, Stepped {
   tick(): void {
     const [{ awake, settings }, line] = [this.#context, this.line];
     // Whoever waits in a call of ours cannot give a sign.
-    if (this.#blocked.waitsIn(line.turn)) line.vitals.lastSign = awake.ms;
+    if (this.#blocked.waitsIn(line.turn)) line.vitals.waits(awake.ms);
     line.alerts.push(...line.vitals.due(awake.ms, settings));
     if (line.alerts.length > 0 || line.failure || this.#wall?.due || silenceDue(this.#context, line.vitals))
       this.poke();
@@ -150,6 +150,7 @@ export class WorkerRun implements Taker, Stepped {
     const rows = await this.#current();
     if (!rows) return this.#leave();
     if (rows.task.cancelling) return this.#settle(cancelled(rows.task.cancelling.why));
+    if (line.vitals.patterns.fileCheck) await checkFiles(this.#context, line, this.#checkout);
     if (line.alerts.length > 0) await tellAlerts(this.#context, line, this.#decide);
     while ((await this.#record()) && line.usage.length > 0);
     if (line.failure) return this.#fault(line.failure);

@@ -1,3 +1,4 @@
+import type { Task } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { quiet, start } from './world.ts';
 
@@ -211,6 +212,136 @@ describe('silence', () => {
   });
 });
 
+describe('silence inside a turn', () => {
+  test('[HLT1.1] what the program around the model says by itself is no sign of life: a child that was asked fails', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    await parent.spawns('child');
+    const child = world.worker('child');
+    await child.ends('famous last words');
+    child.hears({ type: 'started', identity: 'again', resume: 'the same session' });
+    child.hears({ type: 'turn_started', turn: 2 });
+    await child.uses('1', 100);
+    await world.advance(61_000);
+    expect(await world.task('child')).toMatchObject({
+      end: { cause: 'unresponsive', output: 'famous last words' },
+    });
+    expect(await world.mail(parent.spec.session, 'end')).toHaveLength(1);
+  });
+
+  test('[HLT2.1] without a sign for 5 min a task of a person or plan is in the inbox, once, until a sign comes', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const chat = await world.chat();
+    await chat.spawns('of chat');
+    await world.worker('a').says('I read the tests');
+    await world.advance(302_000);
+    const inbox = await world.person.inbox();
+    expect(inbox.map(({ kind, options }) => [kind, options])).toEqual([
+      ['idle', ['keep waiting', 'remind', 'mark complete', 'cancel']],
+      ['idle', ['keep waiting', 'remind', 'mark complete', 'cancel']],
+    ]);
+    const ofA = inbox.find(({ task }) => task === world.worker('a').task);
+    expect(ofA?.text).toBe('no sign of life for 300 s; last words: I read the tests');
+    await world.advance(600_000);
+    expect(await world.person.inbox()).toHaveLength(2);
+    world.worker('a').hears({ type: 'sign' });
+    await quiet();
+    expect((await world.person.inbox()).map(({ task }) => task)).toEqual([world.worker('of chat').task]);
+    expect(await world.events('request.closed')).toHaveLength(1);
+    await world.advance(302_000);
+    expect(await world.person.inbox()).toHaveLength(2);
+  });
+
+  test('[HLT2.1] the choices do what they say while the turn is still open', async () => {
+    await using world = await start();
+    await world.plan({ wait: [], stop: [] });
+    await world.worker('wait').says('words');
+    await world.advance(302_000);
+    for (const [name, answer] of [
+      ['wait', 'keep waiting'],
+      ['stop', 'cancel'],
+    ] as const) {
+      const asked = (await world.person.inbox()).find(({ task }) => task === world.worker(name).task);
+      await world.person.answer({ request: asked!.id, answer });
+      await quiet();
+    }
+    expect(await world.states('wait', 'stop')).toEqual(['running', 'cancelled']);
+    await world.advance(300_000);
+    expect(await world.person.inbox()).toEqual([]);
+  });
+
+  test('[HLT2.1] a silent child of an agent is told to its parent and shown, and is in no inbox', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    await world.worker('parent').spawns('child');
+    await world.advance(100_000);
+    await world.worker('parent').says('still here');
+    await world.advance(202_000);
+    expect(await world.mail(world.worker('parent').spec.session, 'health')).toHaveLength(1);
+    expect((await world.task('child')).health).toMatchObject({ what: 'stuck' });
+    expect(await world.person.inbox()).toEqual([]);
+  });
+});
+
+describe('what is shown', () => {
+  test('[HLT2.2] a silent worker is shown as such, with its last sign of life and last words, until it gives a sign', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.says('I run the tests');
+    const said = world.clock.now();
+    a.hears({ type: 'tool_call', id: '1', name: 'bash', digest: '' });
+    await world.advance(302_000);
+    const { health } = await world.task('a');
+    expect(health).toMatchObject({ what: 'stuck', text: 'in a call of bash', lastWords: 'I run the tests' });
+    expect(Math.abs(health!.lastSign - said)).toBeLessThan(2_000);
+    await a.says('they pass');
+    expect((await world.task('a')).health).toBeUndefined();
+    expect(await world.events('health.over')).toHaveLength(1);
+  });
+
+  test('[HLT2.2] one that was asked and gives no sign is shown as silent', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    await world.worker('a').ends('that is it');
+    expect((await world.task('a')).health).toBeUndefined();
+    await world.advance(61_000);
+    expect((await world.task('a')).health).toMatchObject({ what: 'silent', lastWords: 'that is it' });
+    await world.worker('a').ends('sorry');
+    expect((await world.task('a')).health).toBeUndefined();
+    expect(await world.person.inbox()).toEqual([]);
+  });
+
+  test('[HLT2.2] a loop is shown until another call is made, and errors until one goes well', async () => {
+    await using world = await start();
+    await world.plan({ a: [], b: [] });
+    const [a, b] = [world.worker('a'), world.worker('b')];
+    for (let i = 0; i < 6; i++) await a.calls('read', { digest: 'x', news: true });
+    for (let i = 0; i < 6; i++) await b.calls('run', { digest: `${i}`, failed: true, news: true });
+    expect((await world.task('a')).health).toMatchObject({ what: 'looping' });
+    expect((await world.task('b')).health).toMatchObject({ what: 'errors', text: '5 errors in a row' });
+    await a.calls('read', { digest: 'y', news: true });
+    await b.calls('run', { digest: 'ok', news: true });
+    for (const name of ['a', 'b']) expect((await world.task(name)).health).toBeUndefined();
+    expect(await world.events('health.looping')).toHaveLength(1);
+    expect(await world.events('health.errors')).toHaveLength(1);
+  });
+
+  test('[HLT2.2] a crash ends what was shown of the turn that died with it', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    await world.worker('a').says('hm');
+    await world.advance(302_000);
+    expect((await world.task('a')).health).toMatchObject({ what: 'stuck' });
+    world.crash();
+    await world.restart();
+    expect((await world.task('a')).health).toBeUndefined();
+    expect(await world.person.inbox()).toEqual([]);
+  });
+});
+
 describe('executing', () => {
   test('[HLT2] a worker that thinks is not idle; without a sign for 5 min it is called stuck, once, and goes on', async () => {
     await using world = await start();
@@ -297,6 +428,35 @@ describe('executing', () => {
     expect((await world.events('health.looping')).map((event) => event.task)).toEqual([a!.task]);
   });
 
+  test('[HLT2.3] quiet commands that change files are no loop, and those that change none are', async () => {
+    const changes = new Map([['works', [{ path: 'n.txt', insertions: 1, deletions: 0 }]]]);
+    const workspaces = {
+      checkpoint: async () => 'a mark',
+      changedSince: async ({ name }: Task) => changes.get(name) ?? [],
+    };
+    await using world = await start({ workspaces });
+    await world.plan({ works: [], circles: [] });
+    const agents = ['works', 'circles'].map((name) => world.worker(name));
+    for (let i = 0; i < 60; i++) for (const agent of agents) await agent.calls('bash', { digest: `${i}` });
+    expect((await world.events('health.looping')).map(({ task }) => task)).toEqual([agents[1]!.task]);
+    expect((await world.task('circles')).health?.text).toBe(
+      'made 30 calls without any change or new information',
+    );
+    expect((await world.task('works')).health).toBeUndefined();
+  });
+
+  test('[HLT2.4] calls whose arguments come after the call was announced are told apart', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    for (let i = 0; i < 10; i++) {
+      a.hears({ type: 'tool_call', id: `${i}`, name: 'bash', digest: 'not known yet' });
+      a.hears({ type: 'tool_end', id: `${i}`, failed: false, news: true, digest: `echo ${i}` });
+    }
+    await quiet();
+    expect(await world.events('health.looping')).toEqual([]);
+  });
+
   test('[HLT2] looping: the same spawn again after each end', async () => {
     await using world = await start();
     await world.plan({ a: [] });
@@ -343,6 +503,20 @@ describe('executing', () => {
       /300 s: 1 calls, 1 files touched, 1234 tokens; last words: reading the tests/,
     );
     expect([child.interrupts, child.turns.length]).toEqual([0, 1]);
+  });
+
+  test('[HLT3] the time of many short turns adds up', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] });
+    const a = world.worker('a');
+    for (let turn = 0; turn < 8; turn++) {
+      await world.advance(45_000);
+      await a.calls('edit', { digest: `${turn}`, news: true });
+      await a.ends('going on');
+      await world.person.sendMessage({ to: a.task, message: 'Go on.' });
+      await quiet();
+    }
+    expect(await world.mail(plan.owner, 'progress')).toHaveLength(1);
   });
 
   test('[HLT3] rest does not count', async () => {

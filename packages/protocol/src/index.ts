@@ -5,6 +5,7 @@ export * from './budget-words.ts';
 export * from './defuse.ts';
 export * from './errors.ts';
 export * from './event.ts';
+export * from './worker-health.ts';
 export * from './http/index.ts';
 export * from './ids.ts';
 export * from './json-bounds.ts';

@@ -10,6 +10,7 @@ import type { Run, RunEnd } from './run.ts';
 import type { Session, SessionKind } from './session.ts';
 import { Isolation, PlanStart, type Task } from './task.ts';
 import type { Diff, Pulled, Snapshot, TakenOver } from './work.ts';
+import type { WorkerHealth } from './worker-health.ts';
 
 /** Who calls, from the credential of the connection, never from an argument (ID3). */
 export type Caller =
@@ -154,6 +155,8 @@ export interface TaskView {
   readonly run: Run | null;
   readonly worker: WorkerState;
   readonly end: RunEnd | null;
+  /** What is wrong with its worker now; absent: nothing. */
+  readonly health?: WorkerHealth;
   /** What its limits cannot do on its backend; absent: they hold there as they are (LIM1). */
   readonly warning?: string;
   /** Limits that are overrun, with what was used of each, also if it succeeded; absent: none. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Raise, Short, Used } from './budget.ts';
+import { WorkerHealth } from './worker-health.ts';
 import { RunId, SessionId, TaskId } from './ids.ts';
 
 /** Error classes decide what is done about a failure (HLT5); a backend maps its own errors to these. */
@@ -148,6 +149,8 @@ export const Run = z.object({
   /** The silence being asked about: the turn after which it began, when it was asked, answers so far (HLT1). */
   inquiry: z.object({ turn: z.number().int(), at: z.number(), answers: z.number().int() }).nullable(),
   lastWords: z.string(),
+  /** What is wrong with its agent in the open turn; absent: nothing. */
+  health: WorkerHealth.optional(),
   /** Used by this run alone: as its backend reported it, or estimated where it did not. */
   used: Used,
   /** As of its last turn that ended; absent: nothing was counted. */

@@ -118,7 +118,7 @@ async function sessionRows({ context: { store } }: Engine): Promise<SessionRow[]
     .map(({ doc: { id, kind, name, state, parent } }) => ({ id, kind, name, state, parent }));
 }
 
-function rowOf({ task, run }: TaskView, transcripts: Transcripts): TaskRow {
+function rowOf({ task, run, health }: TaskView, transcripts: Transcripts): TaskRow {
   return {
     id: task.id,
     plan: task.plan,
@@ -147,6 +147,7 @@ function rowOf({ task, run }: TaskView, transcripts: Transcripts): TaskRow {
       takenBy: run.takenOver?.by ?? null,
       inTurn: run.turn !== null,
       turns: run.turns,
+      ...(health ? { health } : {}),
       tokens: run.used.tokens,
       usd: run.used.usd,
       estimated: run.used.estimated !== undefined,

@@ -38,7 +38,7 @@ export const report = (output: string, status = 'success'): ModelStep => ({
 });
 
 /** Longer than what is quoted of a task, so that no answer is in any quote. */
-const PADDING = 'Take your time and do it well. '.repeat(12);
+export const PADDING = 'Take your time and do it well. '.repeat(12);
 
 /** What a child is given to do; the first words are quoted to its parent. */
 export const task = (script: ModelScript, words = ''): string =>

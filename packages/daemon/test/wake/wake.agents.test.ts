@@ -1,4 +1,5 @@
 import { isRealAgent } from '@reveille/model-server';
+import { SHORT_PATIENCE, silences } from './silences.ts';
 import { describe, test } from 'vitest';
 import { bursts, straggler } from './bursts.ts';
 import { IMPATIENT, daemonKilled, endings, parentKilled } from './endings.ts';
@@ -21,5 +22,10 @@ describe.each(Object.keys(INSTALLED).filter(isRealAgent))('a parent on %s', (bac
     await using house = await WakeHouse.open({}, backend);
     await parentKilled(house, backend);
     await daemonKilled(house, backend);
+  });
+
+  test.concurrent('[HLT1.40] as a worker that is asked and stays silent it is given up, or is in the inbox', async () => {
+    await using house = await WakeHouse.open(SHORT_PATIENCE, backend);
+    await silences(house, backend);
   });
 });

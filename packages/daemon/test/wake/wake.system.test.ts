@@ -1,3 +1,4 @@
+import { SHORT_PATIENCE, silences } from './silences.ts';
 import { describe, test } from 'vitest';
 import { bursts, straggler } from './bursts.ts';
 import { IMPATIENT, daemonKilled, endings, parentKilled } from './endings.ts';
@@ -24,6 +25,14 @@ describe.each(['builtin', 'played'])('a parent on %s', (backend) => {
     await daemonKilled(house, backend);
   });
 });
+
+test.each(['scripted', 'builtin', 'played'])(
+  '[HLT1.40] a worker on %s that is asked and stays silent is given up, or is in the inbox',
+  async (backend) => {
+    await using house = await WakeHouse.open(SHORT_PATIENCE);
+    await silences(house, backend);
+  },
+);
 
 test('[WAK6.13] its own process is killed while it rests: it comes back and hears once', async () => {
   await using house = await WakeHouse.open();

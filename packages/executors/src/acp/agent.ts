@@ -65,7 +65,7 @@ export class AcpAgent implements Agent {
   #turn: Turn | null = null;
   #token: ResumeToken | null;
   #readOnly = false;
-  /** What is to be said before the next prompt: who it is, and what it no longer knows. */
+  /** Words for the next prompt: its role, and what it no longer knows. */
   #words = '';
   #memory = '';
   #forgotten = '';
@@ -82,8 +82,7 @@ export class AcpAgent implements Agent {
     this.#name = `${spec.run}.${spec.epoch}`;
     this.#token = readToken(spec.resume);
     this.#ownTools = ownToolsOf(options);
-    const { namesWords = false, usage } = options.preset.quirks;
-    const root = spec.workspace?.path ?? null;
+    const [{ namesWords = false, usage }, root] = [options.preset.quirks, spec.workspace?.path ?? null];
     this.#listener = new Listener((event) => this.#tell(event), { root, namesWords });
     this.#usage = new UsageCounter(usage);
     // On record before there is a process, so that none can be forgotten.

@@ -5,6 +5,7 @@ import type { Plan, PlanProblem, Priority, ReviewPolicy } from '../plan.ts';
 import type { Request } from '../request.ts';
 import type { Resources, Run, RunEnd } from '../run.ts';
 import type { SessionKind } from '../session.ts';
+import type { WorkerHealth } from '../worker-health.ts';
 import type { TaskState, Wait } from '../task.ts';
 
 /**
@@ -67,6 +68,8 @@ export interface RunRow {
   readonly takenBy: string | null;
   readonly inTurn: boolean;
   readonly turns: number;
+  /** What is wrong with its worker now; absent: nothing. */
+  readonly health?: WorkerHealth;
   readonly tokens: number;
   readonly usd: number;
   /** Part of these is an estimate. */

@@ -96,6 +96,7 @@ const BY_HAND: { readonly [T in TableName]?: Accessors<Tables[T]> } = {
       r.retryAt,
       r.inquiry,
       r.lastWords,
+      r.health,
       r.used,
       r.counts,
       r.resources,
