@@ -2,6 +2,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   renameSync,
   symlinkSync,
   utimesSync,
@@ -74,6 +75,21 @@ test('[BND6][CFG1.9] an archive that borrows objects from a folder of keys, or o
   const third = makeShop(join(house.folder, 'third'));
   borrow(`${join(own.gitDir, 'objects')}\n${join(third.gitDir, 'objects')}`);
   expect(await refusalIn(client, shop.root, 'changed')).toMatch(/borrows objects from .*third/);
+});
+
+test('[BND6][CFG1.9] an archive whose logs are links to a file of the person does not have lines put into it', async () => {
+  await using house = new House();
+  mkdirSync(join(house.folder, 'home'), { recursive: true });
+  const startup = join(house.folder, 'home/.bashrc');
+  writeFileSync(startup, 'mine\n');
+  const shop = makeShop(join(house.folder, 'archive'));
+  shop.git('config', 'user.name', 'x; touch evil #');
+  mkdirSync(join(shop.gitDir, 'logs/refs/heads/reveille/linked'), { recursive: true });
+  symlinkSync(startup, join(shop.gitDir, 'logs/refs/heads/reveille/linked/a'));
+  const client = await house.connect();
+  const refusal = await refusalIn(client, shop.root, 'linked');
+  expect(readFileSync(startup, 'utf8')).toBe('mine\n');
+  expect(refusal).toMatch(/follows no link in a git directory/);
 });
 
 test('[BND5.9][CFG1.9] commands in the config of a repository do not run until they are trusted', async () => {

@@ -15,6 +15,7 @@ import {
 } from './repository/discover.ts';
 import { refuseLinks } from './repository/links.ts';
 import { objectStoresOf } from './repository/objects.ts';
+import { refuseForeign } from './repository/owner.ts';
 import { isWithin, realPathOf } from './repository/paths.ts';
 
 /** What about a repository decides how its worktrees are made. */
@@ -75,6 +76,7 @@ interface Inspected extends RepositoryPlace {
 /** Everything that is checked before git is run on a repository, or anything of it is used. */
 async function inspect(path: string, search: RepositorySearch): Promise<Inspected> {
   const found = await discover(path, search);
+  await refuseForeign(found);
   for (const dir of new Set([found.gitDir, found.headDir])) await refuseLinks(dir, found.gitDir);
   const objectStores = await objectStoresOf(found.gitDir, search);
   const config = await configOf(found.headDir);

@@ -97,7 +97,8 @@ const isGitDir = async (folder: string): Promise<boolean> =>
 async function commonDirOf(gitDir: string): Promise<string> {
   const file = join(gitDir, 'commondir');
   const common = await readSmall(file);
-  if (common !== null) return await realpath(resolve(gitDir, common.trim()));
+  // Git takes away nothing but the end of the line: what else looks blank is part of the name.
+  if (common !== null) return await realpath(resolve(gitDir, common.replace(/[\r\n]+$/, '')));
   if (await lstat(file).catch(() => null))
     throw refused(`${file} is no plain file. Git would follow it, and Reveille does not.`, gitDir);
   return gitDir;
@@ -127,7 +128,9 @@ const pointsAt = async (path: string, target: string): Promise<boolean> =>
 
 /** `core.worktree` as the config of the git directory itself says it; empty if it does not. */
 async function workTreeIn(gitDir: string): Promise<string> {
-  const args = ['config', '--file', join(gitDir, 'config'), '--no-includes', '--get', 'core.worktree'];
+  const config = join(gitDir, 'config');
+  if ((await readSmall(config)) === null) return '';
+  const args = ['config', '--file', config, '--no-includes', '--get', 'core.worktree'];
   const { stdout } = await git({ gitDir, args, accept: [1] });
   return stdout.replace(/\n$/, '');
 }

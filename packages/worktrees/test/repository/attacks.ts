@@ -1,4 +1,5 @@
-import { chmod, chown, mkdir, readFile, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, chown, mkdir, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findRepository, type RepositorySearch } from '@reveille/worktrees';
 import { asPerson, make, Scratch } from '../creation/scratch.ts';
@@ -235,6 +236,36 @@ export const ATTACKS: readonly RepositoryAttack[] = [
     },
   },
   {
+    rule: 'BND6.11',
+    name: 'a commondir of blanks, which git takes for a name and others for nothing',
+    words: ELSEWHERE,
+    prepare: async ({ repo, victim }) => {
+      await writeFile(join(repo, '.git/commondir'), '  \n');
+      await symlink(join(victim, '.git'), join(repo, '.git/  '));
+    },
+  },
+  ...['config', 'HEAD', 'packed-refs', 'info/exclude'].map((name): RepositoryAttack => ({
+    rule: 'BND6.13',
+    name: `.git/${name} is a pipe, which is waited for`,
+    words: /is no file or folder/,
+    prepare: async ({ repo }) => {
+      await rm(join(repo, '.git', name), { force: true });
+      execFileSync('mkfifo', [join(repo, '.git', name)]);
+    },
+  })),
+  {
+    rule: 'BND6.18',
+    name: 'a repository of another user, round a folder of the person',
+    words: /belongs to user 12345/,
+    rootOnly: true,
+    prepare: async (machine) => {
+      const root = await machine.scratch.repository({ f: 'hi' }, 'shared');
+      await chown(join(root, '.git'), 12_345, 12_345);
+      await mkdir(join(root, 'mine'));
+      return join(root, 'mine');
+    },
+  },
+  {
     rule: 'BND6.13',
     name: 'a list of who is borrowed from that is a link to a file in the same git directory',
     words: LINK,
@@ -342,6 +373,12 @@ export const ATTACKS: readonly RepositoryAttack[] = [
     'index',
     'refs/heads/x',
     'objects/pack/pack-x.pack',
+    'logs/HEAD',
+    'logs/refs/heads/reveille/p/a',
+    'reftable/tables.list',
+    'FETCH_HEAD',
+    'reveille-lock',
+    'reveille-index',
   ].map((name) => inGit('BND6.13', name, 'home/.ssh/id')),
   inGit('BND6.13', 'objects', 'victim/.git/objects'),
   inGit('BND6.13', 'refs/heads', 'victim/.git/refs/heads'),

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findRepository, sweep } from '@reveille/worktrees';
 import { asPerson, make, Scratch } from '../creation/scratch.ts';
+import { isRoot } from '../sandbox/here.ts';
 import { Machine } from './attacks.ts';
 
 const HOME = { home: null };
@@ -96,6 +97,25 @@ describe('what people have', () => {
     );
   });
 });
+
+test.skipIf(!isRoot)(
+  '[BND6.18] a repository of another user that the person’s git is told to trust',
+  async () => {
+    await using scratch = await Scratch.make();
+    const root = await scratch.repository();
+    await chown(join(root, '.git'), 12_345, 12_345);
+    const trust = (name: string) =>
+      asPerson(scratch.path, 'config', '--global', '--add', 'safe.directory', name);
+    for (const name of ['/elsewhere', `${root}/sub`, '/elsewhere/*']) await trust(name);
+    await expect(findRepository(root, HOME)).rejects.toThrow(/git config --global --add safe\.directory/);
+    for (const name of [root, join(scratch.path, '*'), '*']) {
+      await trust(name);
+      expect(await findRepository(root, HOME)).toMatchObject({ root });
+      await trust('');
+      await expect(findRepository(root, HOME)).rejects.toThrow(/belongs to user 12345/);
+    }
+  },
+);
 
 test('[BND6.13] a HEAD that is a link to its branch, as old versions of git made it', async () => {
   await using scratch = await Scratch.make();
