@@ -255,15 +255,13 @@ function outOfReach(named: Named): ReveilleError {
 
 const refused = (why: string): ReveilleError => new ReveilleError('not_allowed', why);
 
-/**
- * The credential of a run dies with the run, and with its epoch (ID3, ID4). A refusal is recorded: the caller
- * throws it away, the log does not.
- */
+/** The credential of a run dies with the run and with its epoch, the credential of a session with the session (ID3, ID4). */
 export async function checkCaller(rows: Rows, caller: Caller): Promise<void> {
   if (caller.kind === 'person') return;
   if (caller.kind === 'session') {
-    await need(rows, 'session', caller.session);
-    return;
+    const session = rows.known('session', caller.session) ?? (await rows.get('session', caller.session));
+    if (session?.state === 'open') return;
+    throw new ReveilleError('unauthorized', `Session ${caller.session} has ended. Open another one.`);
   }
   const why = await staleness(rows, caller);
   if (why)

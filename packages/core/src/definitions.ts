@@ -1,4 +1,4 @@
-import { ReveilleError, type AgentType, type Caller } from '@reveille/protocol';
+import { ReveilleError, type AgentType, type Caller, type Task } from '@reveille/protocol';
 import { sessionOf } from './authority.ts';
 import type { Context } from './context.ts';
 import type { Tx } from './tx.ts';
@@ -35,5 +35,27 @@ export async function checkDelegation(
     'not_allowed',
     `Refused: by its definition ${agent.name} hands work ${whom}, not to ${other.name}.`,
     { data: { known: only } },
+  );
+}
+
+/**
+ * Refuses an agent that can write for a task that shares the checkout of an owner that cannot: a read-only agent, or a reviewer,
+ * whose checkout is the work under review (PLN8.17).
+ */
+export async function checkSharing(
+  tx: Tx,
+  { agents }: Pick<Context, 'agents'>,
+  { owner, isolation }: Pick<Task, 'owner' | 'isolation'>,
+  agent: AgentType,
+): Promise<void> {
+  if (isolation !== 'shared') return;
+  const { task: id, repository } = await tx.need('session', owner);
+  const above = id === null ? null : await tx.need('task', id);
+  const isReadOnly = ({ name }: AgentType): boolean => agents.defined?.(name, repository)?.readOnly === true;
+  if (!above || isReadOnly(agent) || (!above.reviews && !isReadOnly(above.agent))) return;
+  throw new ReveilleError(
+    'not_allowed',
+    `Refused: ${above.agent.name} works on "${above.name}" without writing, so ${agent.name}, which can write, cannot share its worktree. Leave \`isolation\` out, or use a read-only agent.`,
+    { data: { agent: agent.name } },
   );
 }

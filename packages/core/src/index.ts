@@ -8,7 +8,7 @@ export type { Ports } from './context.ts';
 export { envelope } from './envelope.ts';
 export { graphProblems, checkPlan } from './plan-rules.ts';
 export { OPERATIONS } from './orchestrator.ts';
-export { authorize } from './authority.ts';
+export { authorize, checkCaller } from './authority.ts';
 export { RunTally } from './run-counts.ts';
 export { DEFAULTS, type Settings } from './settings.ts';
 export { mayMove } from './task-table.ts';

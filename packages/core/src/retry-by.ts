@@ -7,7 +7,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
-import { checkDelegation, modelFor } from './definitions.ts';
+import { checkDelegation, checkSharing, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
 import { checkApproved, checkGoalApproved } from './plan-approval.ts';
 import { foundAgent, resolveAgent } from './plan-rules.ts';
@@ -79,6 +79,7 @@ export async function withAnother(
     name === undefined ? task.agent : foundAgent(resolveAgent(context, name, { repository, prompt }));
   await checkDelegation(tx, context, given.caller, [agent]);
   await checkGoalApproved(tx, context, given.caller, [agent]);
+  await checkSharing(tx, context, task, agent);
   if (!task.run && task.lastRun) await keepFromNext(tx, task, task.lastRun);
   // One that was named for its old backend says nothing to another.
   const kept = agent.backend === task.agent.backend && agent.name === task.agent.name;

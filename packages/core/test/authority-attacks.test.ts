@@ -61,6 +61,27 @@ describe('work that the person is to review', () => {
   );
 });
 
+describe('work that nobody is to change', () => {
+  test('[PLN8.17] a reviewer has nobody write in the worktree that it reviews, by a child or by another agent for it', async () => {
+    await using world = await begin();
+    const to = world.as(await asSession(world, 'chat'));
+    const tasks = [{ id: 'a', prompt: 'x', review: 'reviewer' }];
+    await to.savePlan({ ...PLAN, tasks }, { start: true });
+    await quiet();
+    await world.worker('a').reports('done');
+    await quiet();
+    const { orch } = world.worker('review of a');
+    const child = (agentType: string) => ({ prompt: 'look', agentType, isolation: 'shared' as const });
+    await refused(orch.spawnSubtask(child('coder'), { blocking: false }), 'not_allowed');
+    await refused(orch.spawnSubtasks([child('researcher'), child('coder')]), 'not_allowed');
+    const { task: reader } = await orch.spawnSubtask(child('researcher'), { blocking: false });
+    await quiet();
+    await refused(world.worker(reader).orch.spawnSubtask(child('coder'), { blocking: false }), 'not_allowed');
+    await refused(world.person.swapWorker(reader, { agent: 'coder' }), 'not_allowed');
+    await orch.spawnSubtask({ prompt: 'try it', agentType: 'coder' }, { blocking: false });
+  });
+});
+
 describe('before its plan is approved', () => {
   test('[ORC1.17] a plan that gets another task while it waits is shown again, and the earlier yes is none', async () => {
     await using world = await begin();

@@ -258,6 +258,32 @@ describe('the authority table', () => {
   });
 });
 
+test('[ID6] no row reaches beyond the tree of a run, or beyond the repository of a session', () => {
+  const ofRuns: readonly Reach[] = ['self', 'held', 'own', 'below', 'tree', 'kin', 'party'];
+  for (const [operation, { may, tools }] of Object.entries(AUTHORITY)) {
+    for (const role of ['orchestrator', 'worker', 'reviewer'] as const)
+      if (may[role] !== undefined) expect(ofRuns, `${operation} by a ${role}`).toContain(may[role]);
+    for (const role of ['terminal', 'chat', 'client', 'integrator'] as const)
+      expect(may[role], `${operation} by a ${role}`).not.toBe('any');
+    // A run has no right that no tool gives it, unless every run has it.
+    if (tools?.length === 0)
+      expect(may.orchestrator ?? may.worker ?? may.reviewer, operation).toBeUndefined();
+  }
+});
+
+test('[ID6][ID3] a session that has ended reads nothing, and starts nothing', async () => {
+  await using world = await begin();
+  const caller = await CALLERS.chat(world);
+  const of = await estate(world, caller, HERE);
+  await world.person.endSession(of.session);
+  // A report is a run's, whatever its credential.
+  for (const operation of OPERATIONS.filter((name) => name !== 'reportCompletion'))
+    await expect(
+      (async () => CALLS[operation](world.as(caller), of, HERE))(),
+      operation,
+    ).rejects.toMatchObject({ code: 'unauthorized' });
+});
+
 describe('what a caller can read', () => {
   test('[ID6.1] a worker sees its own task and those below it, in lists, budgets and events; nothing else', async () => {
     await using world = await begin();

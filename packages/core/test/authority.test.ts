@@ -47,7 +47,7 @@ describe('who calls', () => {
     await refused(world.person.spawnSubtask({ prompt: 'x' }), 'not_allowed');
     await refused(
       world.as({ kind: 'session', session: 'session_none' }).spawnSubtask({ prompt: 'x' }),
-      'not_found',
+      'unauthorized',
     );
   });
 });

@@ -278,9 +278,9 @@ describe('away and gone', () => {
     expect(await world.states('done', 'running')).toEqual(['completed', 'cancelled']);
     expect(world.worker('running').alive).toBe(false);
     expect((await chat.mail('end')).map((message) => message.state)).toEqual(['dead', 'dead']);
-    await refused(chat.orch.spawnSubtask({ prompt: 'more' }), 'wrong_state');
+    await refused(chat.orch.spawnSubtask({ prompt: 'more' }), 'unauthorized');
     await refused(
-      chat.orch.attach(chat.id, async () => undefined),
+      world.person.attach(chat.id, async () => undefined),
       'wrong_state',
     );
   });

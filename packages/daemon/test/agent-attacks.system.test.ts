@@ -208,6 +208,55 @@ describe('an agent with nothing but its run’s credential', () => {
     expect((await client.listPlans()).some(({ name }) => name === 'mine')).toBe(false);
   });
 
+  test('[ID6.20] an id in a list, in another argument, or in another shape reaches nothing either', async () => {
+    const { task, plan, session, request, root } = victim;
+    const script = { prompt: 'x', agentType: 'scripted:agent' };
+    const answers = await house.attack(client, 'played:boss', [
+      op('listTasks', { owner: session }),
+      op('listTasks', { plan }),
+      op('checkUpdates', { taskIds: [task] }),
+      op('awaitSubtasks', { taskIds: [task, task], mode: 'any', timeoutMs: 0 }),
+      op('getTask', [task]),
+      op('getTask', { toString: task }),
+      op('getTask', ` ${task}`),
+      op('getTask', session),
+      op('getPlan', task),
+      op('getBudget', plan),
+      op('raiseBudget', plan, { usd: 1_000 }),
+      op('stop', { scope: 'plan', plan }, 'x'),
+      op('stop', { scope: 'tree', task, plan }, 'x'),
+      op('bringHome', plan),
+      op('sendMessage', { to: session, message: 'x' }),
+      op('sendMessage', { to: plan, message: 'x' }),
+      op('retryTask', task, { from: 'last', agent: 'boss' }),
+      op('snapshots', task, 'more'),
+      op('answer', { request: task, answer: 'yes' }),
+      op('answer', { request, answer: 'retry with boss' }),
+      op('spawnSubtask', { ...script, repository: root }, { blocking: false }),
+      op('spawnSubtask', { ...script, plans: 'start' }, { blocking: false }),
+      op('spawnSubtask', { ...script, session }, { blocking: false }),
+      op('savePlan', [{ name: 'q', repository: root, tasks: [{ id: 'a', prompt: 'x' }] }]),
+      op('savePlan', { name: 'q', tasks: [{ id: 'a', prompt: 'x', dependencies: [task] }] }),
+      op('savePlan', { name: 'q', tasks: [{ id: 'a', prompt: 'x', repository: root, owner: session }] }),
+      op('addPlanTask', plan, { id: 'z', prompt: 'x' }, { start: true }),
+      op('attach', session),
+      op('constructor', task),
+      { method: 'POST', path: '/v1/op/getTask/', body: [task] },
+      { method: 'POST', path: `/v1/op/getTask?caller=person`, body: [task] },
+      { method: 'POST', path: '/v1/op/getTask', body: { 0: task, length: 1 } },
+      { method: 'GET', path: '/v1/events?after=0&last-event-id=0' },
+    ]);
+    const readsNothing: ReadonlySet<number> = new Set([0, 1, 2]);
+    for (const [i, [status, leaked]] of answers.slice(0, -1).entries()) {
+      expect([i, leaked]).toEqual([i, false]);
+      if (readsNothing.has(i)) expect([i, status]).toEqual([i, 200]);
+      else expect(status, `request ${i}`).toBeGreaterThanOrEqual(400);
+    }
+    expect(answers.at(-1)).toEqual([200, false]);
+    expect((await client.listPlans()).filter(({ name }) => name === 'q')).toEqual([]);
+    expect((await client.listTasks({ plan })).map(({ task: { name } }) => name)).not.toContain('z');
+  });
+
   test('[ID6.20] every other route is the person’s, except its own tools, health and a stream of its own events', async () => {
     const routes = Object.entries(HTTP_ROUTES).filter(([name]) => name !== 'operation');
     const requests = routes.map(([name, { method, path }]): Raw => {

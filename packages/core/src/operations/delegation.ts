@@ -17,7 +17,7 @@ import { awaitTasks, checkUpdates, type Room } from '../calls.ts';
 import { decideStart, type StartDecision } from '../checkout-start.ts';
 import { deliveries } from '../briefing.ts';
 import { decide } from '../decide.ts';
-import { checkDelegation } from '../definitions.ts';
+import { checkDelegation, checkSharing } from '../definitions.ts';
 import type { CallExchange } from '../hand-overs.ts';
 import type { Host } from '../host.ts';
 import { checkGuards } from '../plan-approval.ts';
@@ -109,6 +109,7 @@ async function spawnTogether(host: Host, caller: Caller, inputs: readonly SpawnI
     for (const [i, input] of parsed.entries()) {
       const agent = agents[i];
       if (!agent) continue;
+      await checkSharing(tx, host.context, { owner: session, isolation: input.isolation }, agent);
       // What this change has made is in no list yet, for keys as for files.
       const same = input.key === undefined ? undefined : byKey.get(input.key);
       const made =

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { authorize, type Engine } from '@reveille/core';
+import { authorize, checkCaller, type Engine } from '@reveille/core';
 import {
   AUTHORITY,
   HTTP_PROTOCOL,
@@ -49,23 +49,15 @@ export function checkProtocol({ headers }: IncomingMessage): void {
 }
 
 /**
- * The credential of a run dies with the run and with its epoch, that of a session with the session (ID3). A report
- * that comes too late is let through: the engine refuses it too, and records that it came (ID4).
+ * Refuses a caller whose run, epoch or session has ended (ID3). A report that comes too late is let through, because the engine
+ * refuses it and records that it came (ID4).
  */
 export async function checkCounts(
-  { context: { store } }: Engine,
+  { host }: Engine,
   caller: Caller,
   operation?: HttpOperation,
 ): Promise<void> {
-  if (caller.kind === 'session') {
-    const session = (await store.get('session', caller.session))?.doc;
-    if (session?.state !== 'open') throw refused(`Session ${caller.session} has ended.`);
-  }
-  if (caller.kind !== 'worker' || operation === 'reportCompletion') return;
-  const run = (await store.get('run', caller.run))?.doc;
-  if (run?.state === 'open' && run.epoch === caller.epoch && run.session === caller.session) return;
-  const words = `Refused: run ${caller.run} has ended or goes on under a newer lease. Stop working; nothing you say counts any more.`;
-  throw new ReveilleError('stale_caller', words, { data: { run: caller.run } });
+  if (operation !== 'reportCompletion') await checkCaller(host.records.rows, caller);
 }
 
 /** Refuses a route that the authority table does not give to this caller (ID6), or whose credential no longer counts. */
