@@ -55,7 +55,8 @@ export class UsageMeter {
   #report({ id, kind, tokens, usd, estimated }: Extract<ExecutorEvent, { type: 'usage' }>): UsageItem[] {
     if (this.#seen?.has(id)) return [];
     (this.#seen ??= new Set()).add(id);
-    if (tokens > 0) this.#told = this.#toldSinceCall = true;
+    // A call that is said to have taken nothing was refused; a turn that is said so was not counted.
+    if (tokens > 0 || kind === undefined) this.#told = this.#toldSinceCall = true;
     if (kind !== undefined) this.#hasOpen = kind === 'interim';
     if (kind === 'final') this.#inTurn = false;
     return [{ kind: kind ?? 'call', id, tokens, usd, ...(estimated ? { estimated } : {}) }];

@@ -157,6 +157,16 @@ describe('a backend that says what each request took', () => {
     expect([tokens, estimated?.tokens]).toEqual([6 * callTokens, 6 * callTokens]);
   });
 
+  test('[LIM1.14] a call that was refused took nothing, and no estimate takes its place', async () => {
+    await using world = await start({ reports: 'request' });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.hears({ type: 'sign' });
+    await a.uses('refused', 0, 0);
+    await a.fails('refusal');
+    expect(await used(world, 'a')).toEqual({ tokens: 0, usd: 0 });
+  });
+
   test('[LIM1.14] past a limit it is interrupted before anybody looks at what it left', async () => {
     const interrupts: number[] = [];
     await using world = await start({
