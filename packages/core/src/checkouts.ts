@@ -1,5 +1,6 @@
 import type { Run, RunId, Task, TaskId } from '@reveille/protocol';
 import type { Ports } from './context.ts';
+import { wantsPerson } from './ending.ts';
 import { isIntegrator } from './integrator.ts';
 import {
   NOTHING_FOUND,
@@ -48,8 +49,8 @@ export async function openWorkspace(
   const last = task.lastRun ? (await store.get('run', task.lastRun))?.doc.end : null;
   // A review that asks for changes goes on with what is there.
   const from = task.from?.attempt === run.attempt ? task.from.snapshot : undefined;
-  const ruin = last?.status === 'failed' || last?.status === 'cancelled';
-  const fresh = from === undefined ? ruin : from !== null;
+  const ruin = last && !wantsPerson(last) && (last.status === 'failed' || last.status === 'cancelled');
+  const fresh = from === undefined ? (ruin ?? false) : from !== null;
   const origin = await originOf(world, task, {
     branch: plan?.baseBranch ?? null,
     startsFrom: task.startsFrom ?? plan?.startsFrom ?? null,

@@ -21,7 +21,7 @@ import { APPROVED } from './plan-approval.ts';
 import { cancelPlan, startPlan } from './plans.ts';
 import { answerRequest, passOn } from './requests.ts';
 import { retryBy, retryWords } from './retry-by.ts';
-import { cancel, complete, retry, review } from './task-acts.ts';
+import { cancel, complete, review } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 
 /**
@@ -118,7 +118,7 @@ async function aboutSilence(tx: Tx, context: Context, task: Task, about: About):
 
 async function aboutFailure(tx: Tx, context: Context, task: Task, about: Choosing): Promise<void> {
   const { chosen, caller } = about;
-  if (chosen?.id === 'retry') await retry(tx, task);
+  if (chosen?.id === 'retry') await retryBy(tx, context, task, { caller, by: {} });
   if (chosen?.id === 'retry with') await retryBy(tx, context, task, { caller, by: retryWords(chosen.rest) });
 }
 

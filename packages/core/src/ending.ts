@@ -11,6 +11,13 @@ export const outOfBudget = (output: string, message: string): Ending => ({
   error: { class: 'budget', message },
 });
 
+/**
+ * Whether a run ended for want of something that only a person can give: budget, or a login. Tried again, the task goes on in
+ * the same checkout, and where its agent can, in the same session.
+ */
+export const wantsPerson = ({ cause, error }: RunEnd): boolean =>
+  cause === 'budget' || error?.class === 'auth';
+
 export const cancelled = (why: string): Ending => ({
   status: 'cancelled',
   cause: 'cancel',

@@ -9,10 +9,12 @@ import {
 import type { Context } from './context.ts';
 import { checkDelegation, checkSharing, modelFor } from './definitions.ts';
 import { isIntegrator } from './integrator.ts';
+import { enqueue } from './mailbox.ts';
 import { checkApproved, checkGoalApproved } from './plan-approval.ts';
 import { foundAgent, resolveAgent } from './plan-rules.ts';
 import { holdBelow, policyOf } from './policy-chain.ts';
 import { meet } from './policy.ts';
+import { workOf } from './swap.ts';
 import { retry } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 
@@ -41,10 +43,31 @@ export async function retryBy(
 ): Promise<void> {
   await checkApproved(tx, given.caller, task.plan);
   if (given.from !== undefined) return retryFrom(tx, context, task, { ...given, from: given.from });
-  if (given.by.agent === undefined && given.by.model === undefined) return retry(tx, task);
-  const next = await withAnother(tx, context, task, given);
+  const isSame = given.by.agent === undefined && given.by.model === undefined;
+  const next = isSame ? task : await withAnother(tx, context, task, given);
   tx.put('task', next);
   await retry(tx, next);
+  if (task.from?.attempt !== task.attempts + 1) await tellOfAttempt(tx, context, task);
+}
+
+/**
+ * After a login that was refused in the middle, the next attempt goes on with what is there. An agent that takes its session up
+ * again is told why it was stopped; any other, what the last attempt did.
+ */
+async function tellOfAttempt(tx: Tx, context: Context, { id, session, agent, lastRun }: Task): Promise<void> {
+  const last = lastRun ? await tx.need('run', lastRun) : null;
+  if (last?.end?.error?.class !== 'auth' || !last.assigned) return;
+  const resumes = last.resume !== null && !last.swap;
+  await enqueue(tx, context, {
+    to: session,
+    key: `again:${last.id}`,
+    kind: 'resume',
+    from: { kind: 'harness' },
+    task: id,
+    text: resumes
+      ? 'You were stopped because your login was refused. You are tried again: look at what is there, and go on.'
+      : `Attempt ${last.attempt} at this task, by ${formatAgentType(agent)}, was stopped because its login was refused. ${workOf(last.end.output)}`,
+  });
 }
 
 async function retryFrom(

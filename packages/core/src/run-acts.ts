@@ -24,7 +24,7 @@ import { park } from './parking.ts';
 import { openRequests } from './requests.ts';
 import { maxTries, retryDelay } from './retry.ts';
 import { escape, tellFindings } from './findings.ts';
-import { outOfBudget } from './ending.ts';
+import { outOfBudget, wantsPerson } from './ending.ts';
 import { measured } from './run-counts.ts';
 import { settle } from './settle.ts';
 import { recovered } from './recorded-health.ts';
@@ -87,8 +87,8 @@ export async function begin(
     return forget(tx, id);
   }
   const queued = await queuedMessages(tx, task.session);
-  const raised = last?.end?.cause === 'budget';
-  const goesOn = queued.some(({ kind }) => kind === 'changes' || (raised && kind === 'resume'));
+  const wasGiven = last?.end ? wantsPerson(last.end) : false;
+  const goesOn = queued.some(({ kind }) => kind === 'changes' || (wasGiven && kind === 'resume'));
   const run = newRun(context, task, tx.now, { run: last, goesOn });
   tx.put('run', run);
   if (task.budget) await startClocks(tx, task.budget);

@@ -49,17 +49,16 @@ export async function swap(
     kind: 'resume',
     from: { kind: 'harness' },
     task: task.id,
-    text: digestOf(task, run),
+    text: `You take this task over from ${formatAgentType(task.agent)}. ${workOf(run.lastWords)}`,
   });
 }
 
-function digestOf(task: Task, run: Run): string {
-  // Quoted: they are its words, and not ours.
+/** For an agent that goes on with a run that it knows nothing of: where the work is, and the last words. */
+export function workOf(lastWords: string): string {
+  // Quoted: they are the agent's words, and not ours.
   const words =
-    run.lastWords === ''
-      ? ''
-      : ` Its last words were: ${quote(run.lastWords.slice(-LAST_WORDS), LAST_WORDS)}`;
-  return `You take this task over from ${formatAgentType(task.agent)}, which was at it for ${run.turns === 1 ? 'one turn' : `${run.turns} turns`}. What it did is in your worktree: look at the commits on your branch and at what is not committed before you change anything.${words}`;
+    lastWords === '' ? '' : ` Its last words were: ${quote(lastWords.slice(-LAST_WORDS), LAST_WORDS)}`;
+  return `What it did is in your worktree: look at the commits on your branch and at what is not committed before you change anything.${words}`;
 }
 
 /** Whoever was at work has been stopped: the run is free for the one that is to go on with it. */

@@ -326,12 +326,12 @@ export class WorkerRun implements Taker, Stepped {
   async #fault(error: NonNullable<AgentLine['failure']>): Promise<void> {
     const left = { error, lastWords: this.line.vitals.lastWords };
     const act = (tx: Tx, run: Run, task: Task): Promise<void> => fault(tx, this.#context, task, run, left);
+    // It does not work on while what it left is collected.
+    if (isLimit(error.class)) this.line.interrupt();
+    // The next attempt is to know whether this one had its task.
+    if (this.line.proven.size > 0) await recordProven(this.line, this.#decide);
     // Past a limit nothing it says counts any more, however long it takes to stop it.
-    if (isLimit(error.class)) {
-      // It does not work on while what it left is collected.
-      this.line.interrupt();
-      return this.#decideHeld(act).then(() => this.#leave());
-    }
+    if (isLimit(error.class)) return this.#decideHeld(act).then(() => this.#leave());
     await this.line.stop(error.message);
     return this.#endHeld(act);
   }

@@ -135,7 +135,7 @@ describe('a failure', () => {
     const chat = await world.chat('chat');
     await terminal.spawns('of terminal');
     await chat.spawns('of chat');
-    for (const name of ['of terminal', 'of chat']) await world.worker(name).fails('auth');
+    for (const name of ['of terminal', 'of chat']) await world.worker(name).fails('refusal');
     await quiet();
     expect(await item(world)).toMatchObject({ kind: 'failure', task: world.worker('of terminal').task });
     await world.person.retryTask(world.worker('of terminal').task);

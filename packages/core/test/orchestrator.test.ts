@@ -105,7 +105,7 @@ describe('the table of what wakes it', () => {
   test('[ORC1.4] a failure: yes, and it decides about it with a choice', async () => {
     const { world: opened, boss } = await resting({ a: [], b: ['a'] });
     await using world = opened;
-    await world.worker('a').fails('auth');
+    await world.worker('a').fails('refusal');
     await quiet();
     expect(boss.turns).toHaveLength(2);
     expect(boss.last.text).toMatch(

@@ -40,6 +40,8 @@ export interface WorldOptions {
   /** Another host on the same store and the same time. */
   readonly beside?: World;
   readonly steers?: boolean;
+  /** Agents that cannot take a session up. */
+  readonly forgets?: boolean;
   /** When agents say what they use; they have no model unless told. */
   readonly reports?: Capabilities['reports'];
   readonly history?: AgentWorld['history'];
@@ -308,7 +310,8 @@ export class World implements AsyncDisposable {
         agent.reflex = this.options.reflex ?? null;
         this.agents.push(agent);
         const identity = this.options.anonymous ? null : `process ${this.agents.length}`;
-        spec.report({ type: 'started', identity, resume: `history of ${run}` });
+        const resume = this.options.forgets ? null : `history of ${run}`;
+        spec.report({ type: 'started', identity, resume });
         return agent;
       },
       reap: async (identity) => {

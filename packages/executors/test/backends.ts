@@ -110,6 +110,8 @@ class Player {
   readonly #agent: ScriptedAgent;
   readonly #script: ModelScript;
   #results = '';
+  /** It is given its task in this turn. */
+  #isFirst = false;
 
   constructor(stand: Stand, gates: Gates, agent: ScriptedAgent) {
     this.#stand = stand;
@@ -120,7 +122,8 @@ class Player {
 
   play: () => ReturnType<Script> = async () => {
     const { notes } = this.#agent.memory;
-    const section = notes['begun'] ? this.#section() : undefined;
+    this.#isFirst = !notes['begun'];
+    const section = this.#isFirst ? undefined : this.#section();
     notes['begun'] = true;
     if (section) {
       for (const step of section) if (!(await this.#take(step))) return;
@@ -149,7 +152,7 @@ class Player {
   #heard(): string {
     const { letters, turn } = this.#agent;
     const mail = letters.map(({ status, body }) => `ended: ${status}\n${body}`);
-    return [turn.turn > 1 ? turn.text : '', ...mail, this.#results].join('\n');
+    return [this.#isFirst ? '' : turn.text, ...mail, this.#results].join('\n');
   }
 
   /** True: the turn goes on. */

@@ -229,6 +229,27 @@ function faults(backend: Backend): void {
       await until(() => stand.eventsOf(task).at(-1)?.type === 'exited');
     },
   );
+
+  test('[EXE6.14] a login that is refused in the middle costs nothing: tried again, it goes on where it was', async () => {
+    await using stand = await Stand.open(backend);
+    const chat = await stand.chat();
+    const task = await chat.spawn({
+      steps: [
+        { call: 'create_file', input: { path: 'once.txt', content: '1' } },
+        { fail: 'auth', until: 'your login was refused' },
+        { call: 'create_file', input: { path: 'twice.txt', content: '2' } },
+        report('went on'),
+      ],
+    });
+    expect(await stand.ended(task)).toMatchObject({ status: 'failed', error: { class: 'auth' } });
+    const item = (await stand.person.inbox()).find((request) => request.task === task);
+    await stand.person.answer({ request: item!.id, answer: 'retry' });
+    await until(async () => (await stand.view(task)).task.state === 'completed');
+    const { end, run } = await stand.view(task);
+    expect([end?.output, run?.attempt]).toEqual(['went on', 2]);
+    expect(stand.livesOf(task).at(-1)?.spec.resume).toEqual(expect.any(String));
+    expect(stand.written).toEqual(['once.txt', 'twice.txt']);
+  });
 }
 
 function streams(backend: Backend): void {

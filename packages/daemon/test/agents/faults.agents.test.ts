@@ -2,10 +2,36 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { delegated } from '../delegated.ts';
-import { AgentsHouse, scripted } from './house.ts';
+import { AgentsHouse, endOf, report, scripted, until } from './house.ts';
 import { VENDORS } from './vendors.ts';
 
-describe.each(VENDORS)('$name in trouble', ({ name }) => {
+describe.each(VENDORS)('$name in trouble', ({ name, shell, resumes }) => {
+  test('[HLT5.2] a login that expires in the middle waits for the person; tried again, it goes on with what is there', async () => {
+    await using house = await AgentsHouse.open();
+    const client = await house.connect();
+    const steps = [
+      shell('echo one >> n.txt'),
+      { fail: 'auth' as const, until: 'login was refused' },
+      report('after all'),
+    ];
+    const view = await house.run(client, { agent: `${name}:coder`, prompt: scripted({ steps }) });
+    const { id, session } = view.task;
+    const refused = await endOf(client, view);
+    expect(refused).toMatchObject({ status: 'failed', error: { class: 'auth' } });
+    const item = (await client.inbox()).find((request) => request.task === id);
+    expect(item?.text).toMatch(/log in|login|key/i);
+    await client.answer({ request: item!.id, answer: 'retry' });
+    await until(async () => (await client.getTask(id)).task.state === 'completed');
+    const { run, end } = await client.getTask(id);
+    expect(run).toMatchObject({ session, attempt: 2 });
+    expect(end).toMatchObject({ output: 'after all', work: { branch: refused.work!.branch } });
+    // What remembers its session does nothing twice; the other is told where its work is.
+    expect(end?.work?.files).toMatchObject([{ path: 'n.txt', insertions: resumes ? 1 : 2 }]);
+    if (resumes) return;
+    const told = house.model.requests.flatMap(({ messages }) => messages.map(({ text }) => text));
+    expect(told.some((text) => /Attempt 1 at this task[\s\S]*is in your worktree/.test(text))).toBe(true);
+  });
+
   test('[EXE10.13] a key that is refused ends it, a model that cannot be reached is tried again: its parent is told with the fix', async () => {
     await using house = await AgentsHouse.open();
     const client = await house.connect();
