@@ -39,6 +39,10 @@ test.each([
   [['frobnicate'], 'There is no command "frobnicate".\n'],
   [['plan'], 'reveille plan takes validate, run, status, pause, resume, cancel.'],
   [['--jsn'], 'There is no option "--jsn".'],
+  [
+    ['send', 'task', '--dash it'],
+    'There is no option "--dash it". If it is not an option, put -- before it.',
+  ],
   [['spawn', '--agnt', 'x', 'y'], 'There is no option "--agnt". Did you mean --agent?'],
   [['spawn', '--agent'], '--agent needs a value: --agent [BACKEND:]NAME.'],
   [['spawn', '--agent', '--detach', 'y'], '--agent needs a value'],

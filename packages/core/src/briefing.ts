@@ -48,7 +48,9 @@ export async function turnText(
   if (turn.assignment) parts.push(await assignmentText(context, task, given));
   const change = turn.assignment && task.reviews ? await changeText(context, task) : null;
   if (change !== null) parts.push(change);
-  if (turn.resumed) parts.push(await resumeNote(store, task));
+  // Whoever takes the task over was not interrupted, and mail says so.
+  const takesOver = turn.assignment && turn.messages.some(({ kind }) => kind === 'resume');
+  if (turn.resumed) parts.push(await resumeNote(store, task, takesOver));
   for (const delivery of await deliveries(store, turn.messages)) parts.push(delivery.text);
   const session = (await store.get('session', task.session))?.doc;
   const stands = session ? await situation(store, session) : null;
@@ -57,10 +59,11 @@ export async function turnText(
 }
 
 /** EXE3: whoever is resumed is first told which of its children are open and which have ended. */
-async function resumeNote(store: Store, task: Task): Promise<string> {
+async function resumeNote(store: Store, task: Task, takesOver: boolean): Promise<string> {
   const children = await store.find('task', { list: 'byOwner', equal: [task.session], limit: 200 });
   const own = children.filter(({ doc }) => !doc.reviews);
   const lines = own.map(({ doc }) => `- ${doc.id} "${doc.name}": ${doc.state}`);
   const list = lines.length > 0 ? `Your children:\n${lines.join('\n')}` : 'You have no children.';
+  if (takesOver) return list;
   return `You were interrupted and go on with your task (${task.id}). ${list}\nGo on where you were.`;
 }

@@ -116,7 +116,7 @@ const nameOf = ({ from, rules }: PolicyLayer, at: number): string => {
 function byPreset({ preset, from }: PolicyLayer, { kind, held }: Judging): Judged {
   const verdict = PRESETS[preset][kind][held ? 0 : 1];
   const why = held ? '' : ', and nothing holds it';
-  return { verdict, why: `"${preset}" ${from}: ${kind}${why}` };
+  return { verdict, why: `"${preset}" in ${from}: ${kind}${why}` };
 }
 
 function applies(rule: PolicyRule, { tool, kind, part, path, agent, usd }: One): boolean {

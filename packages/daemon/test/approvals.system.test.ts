@@ -297,7 +297,7 @@ test.skipIf(!hasSandbox)(
       { start: true },
     );
     const request = await asked(client, tasks[0]!);
-    expect(request.text).toContain('"careful" the definition of strict');
+    expect(request.text).toContain('"careful" in the definition of strict');
     await client.answer({ request: request.id, answer: 'deny' });
     await ended(client, tasks[0]!);
     const trust = new Trust({ folder: join(house.place.home, 'trust') });

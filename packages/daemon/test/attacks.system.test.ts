@@ -48,6 +48,18 @@ describe('attacks on the door', () => {
     return answer;
   };
 
+  test('[DMN1.27] the farewell of an agent whose run has ended is refused, and no warning', async () => {
+    const options = { method: 'DELETE', headers: { authorization: `Bearer ${'x'.repeat(43)}` } };
+    expect((await fetch(`http://127.0.0.1:${door.port}/mcp`, options)).status).toBe(401);
+    refused++;
+    const line = (): string | undefined =>
+      door.log
+        .split('\n')
+        .find((each) => each.includes('"method":"DELETE"') && each.includes('"path":"/mcp"'));
+    await until(() => line() !== undefined);
+    expect(line()).toContain('"level":"info"');
+  });
+
   test('[DMN1.20] it listens on loopback only', async () => {
     const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
     const others = addresses.filter(({ address }) => address !== '127.0.0.1' && !address.startsWith('fe80'));

@@ -1,11 +1,16 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PRESETS, custom } from '@reveille/executors/acp';
 import { CLAUDE } from '@reveille/executors/claude';
 import { describe, expect, test } from 'vitest';
 import { findEndpoint } from '../src/compose/endpoint.ts';
+import { usualHere } from '../src/compose/installed.ts';
 import { usualBackend } from '../src/compose/usual-backend.ts';
 import { Config } from '../src/config/schema.ts';
+import { placeOf } from '../src/place/folder.ts';
 
 const MINE = custom('mine', 'mine', []);
 const agents = [CLAUDE, ...PRESETS, MINE];
@@ -29,6 +34,22 @@ describe('the backend of agents that name none', () => {
       why: 'Codex is installed, but there is no login for it',
     });
     expect(usual({ installed: ['mine'], login: () => 'unknown' }).name).toBe('mine');
+  });
+
+  test('[EXE2.20] a key in what is configured for an agent alone is a login', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reveille-usual-'));
+    writeFileSync(join(folder, 'codex-acp'), '#!/bin/sh\n', { mode: 0o755 });
+    const whyOf = (config: object): string =>
+      usualHere({
+        config: Config.parse(config),
+        place: placeOf({ HOME: folder }),
+        env: { PATH: folder },
+        home: folder,
+        endpoint: null,
+      }).why;
+    expect(whyOf({})).toContain('there is no login');
+    expect(whyOf({ acp: { codex: { env: { OPENAI_API_KEY: 'k' } } } })).toBe('Codex is installed');
+    rmSync(folder, { recursive: true });
   });
 
   test('[EXE2.20] is our own where none is installed and there is a model, else the scripted one', () => {

@@ -370,6 +370,15 @@ for (const [message, more, errorClass] of ERRORS)
     expect(await life.failed()).toMatchObject({ class: errorClass });
   });
 
+test('[EXE1.20] one that breaks its turn off by itself says so after its last words', async () => {
+  await using bench = new Bench();
+  const cut = bench.start();
+  cut.turn(script({ do: 'say', text: 'half' }, { do: 'stop', reason: 'max_turn_requests' }));
+  expect((await cut.ended()).lastWords).toMatch(
+    /^half\n\(.*broke its turn off: it had made too many requests/,
+  );
+});
+
 test('[EXE1.25] one that dies in its turn is a crash, with its last words on the error output', async () => {
   await using bench = new Bench();
   const life = bench.start();

@@ -44,7 +44,8 @@ function take(
   const spec = Object.hasOwn(known, name) ? known[name] : undefined;
   if (!spec) {
     const best = likely(name, Object.keys(known));
-    const hint = best === undefined ? '' : ` Did you mean --${best}?`;
+    const hint =
+      best === undefined ? ' If it is not an option, put -- before it.' : ` Did you mean --${best}?`;
     throw new UsageError(`There is no option "${rawName.slice(0, 60)}".${hint}`, command);
   }
   if (spec.type === 'boolean') {

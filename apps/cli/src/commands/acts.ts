@@ -101,7 +101,7 @@ export const swap = command({
   summary: 'gives a task to another agent or model, in the same worktree',
   usage: '<task> [[backend:]agent]',
   about:
-    'The agent at work is stopped. The next one has its worktree, mail and subtasks, and is told what was done. For a task that has ended: reveille retry.',
+    'The agent at work is stopped. The next one has its worktree, mail and subtasks, and is told where the work is and what was said last. For a task that has ended: reveille retry.',
   options: { model: { type: 'string', value: 'NAME', means: 'the model it is to use' } },
   json: '{ task, run, worker, end }',
   async run(call) {

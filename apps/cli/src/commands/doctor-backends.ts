@@ -26,11 +26,19 @@ export async function examineBackends({ env }: Io): Promise<BackendFinding[]> {
   // Where nothing of ours is yet, nothing is left.
   const kept = existsSync(home);
   const folder = kept ? join(home, 'detected') : mkdtempSync(join(tmpdir(), 'reveille-doctor-'));
-  const initializeMs = await patience(env, place.userConfig);
-  const options = { env, home: env['HOME'] ?? homedir(), folder, version: version(), initializeMs };
+  const acp = await configured(env, place.userConfig);
+  const { initializeMs } = acp;
+  const options = { home: env['HOME'] ?? homedir(), folder, version: version(), initializeMs };
+  // A key may be in what is configured for the agent alone.
+  const { codex, gemini, copilot, opencode } = acp;
+  const own: Readonly<Record<string, Pick<typeof codex, 'env'>>> = { codex, gemini, copilot, opencode };
+  const envOf = ({ name }: Preset): Io['env'] => ({ ...env, ...own[name]?.env });
   try {
     const found = await Promise.all(
-      PRESETS.map(async (preset) => ({ preset, detected: await detect(preset, options) })),
+      PRESETS.map(async (preset) => ({
+        preset,
+        detected: await detect(preset, { ...options, env: envOf(preset) }),
+      })),
     );
     return found
       .filter(({ detected }) => detected.program !== null)
@@ -41,12 +49,12 @@ export async function examineBackends({ env }: Io): Promise<BackendFinding[]> {
 }
 
 /** As it is set; what is wrong with the settings is found by another look. */
-async function patience(env: Io['env'], userFile: string): Promise<number> {
+async function configured(env: Io['env'], userFile: string) {
   const { loadConfig } = await import('@reveille/daemon');
   try {
-    return loadConfig({ env, userFile }).config.acp.initializeMs;
+    return loadConfig({ env, userFile }).config.acp;
   } catch {
-    return loadConfig({}).config.acp.initializeMs;
+    return loadConfig({}).config.acp;
   }
 }
 

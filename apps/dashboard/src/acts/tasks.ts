@@ -106,7 +106,7 @@ export const TASK_ACTS: readonly Act<TaskRow>[] = [
     rare: true,
     when: (row) => isOpen(row) && row.state !== 'review',
     confirm: () =>
-      'The agent at work is stopped. The next one has its worktree, its mail and its subtasks, and is told what was done.',
+      'The agent at work is stopped. The next one has its worktree, its mail and its subtasks, and is told where the work is and what was said last.',
     fields: ANOTHER,
     check: checkAnother,
     run: async (client, { id }, said) => {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { loginOf } from '@reveille/executors/acp';
-import { CLAUDE } from '@reveille/executors/claude';
+import { loginOf, type Preset } from '@reveille/executors/acp';
 import type { ServerHere } from '@reveille/navigation';
 import type { Backend } from '@reveille/protocol';
 import type { Config } from '../config/schema.ts';
@@ -46,13 +45,19 @@ export function missingHere({ config, place, env, endpoint }: Look, name: string
 
 /** The one of agents that name none, and why. */
 export function usualHere(look: Look): UsualBackend {
-  const { config, env, home, endpoint } = look;
+  const { config, place, env, home, endpoint } = look;
+  const backends = [claudeBackend(config, place.home, env['PATH'] ?? ''), ...acpBackends(config)];
+  // A key may be in what is configured for the agent alone.
+  const envOf = ({ name }: Preset): NodeJS.ProcessEnv => ({
+    ...env,
+    ...backends.find(({ preset }) => preset.name === name)?.configured.env,
+  });
   return usualBackend({
     configured: config.engine.defaultBackend,
     installed: installedHere(look),
-    agents: [CLAUDE, ...acpBackends(config).map(({ preset }) => preset)],
+    agents: backends.map(({ preset }) => preset),
     endpoint,
-    login: (preset) => loginOf(preset, { env, home }),
+    login: (preset) => loginOf(preset, { env: envOf(preset), home }),
   });
 }
 

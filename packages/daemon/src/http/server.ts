@@ -134,7 +134,8 @@ function begin(request: IncomingMessage, response: ServerResponse, log: Log): Ex
     const { statusCode: status, writableFinished: finished } = response;
     const what = { request: id, method: request.method, path: pathOf(request), status, finished };
     const ms = Math.round(performance.now() - started);
-    if (isRefused(exchange, status)) log.warn('a request was refused', { ...what, ms });
+    const level = isFarewell(exchange, status) ? 'info' : 'warn';
+    if (isRefused(exchange, status)) log[level]('a request was refused', { ...what, ms });
     else log.debug('a request was answered', { ...what, ms });
   });
   // A connection that breaks is the reader's affair; without a listener it would be ours.
@@ -149,6 +150,10 @@ const atTheDoor = new WeakSet<Exchange>();
 /** What is not there, or not in the right state, is an ordinary answer. */
 const isRefused = (exchange: Exchange, status: number): boolean =>
   atTheDoor.has(exchange) || (status >= 400 && status !== 404 && status !== 409);
+
+/** An agent whose run has ended closes its connection to our tools, with a token that counts no longer. */
+const isFarewell = ({ request }: Exchange, status: number): boolean =>
+  status === 401 && request.method === 'DELETE' && pathOf(request) === '/mcp';
 
 function answer(app: App['hono'], exchange: Exchange): Promise<void> {
   const { request, response } = exchange;

@@ -5,7 +5,7 @@ import { isReveilleError } from '@reveille/protocol';
 import { costOf, type Consumed } from '../prices/prices.ts';
 import { ApprovedWrites } from './approved-writes.ts';
 import { Listener } from './events.ts';
-import { exitWords, failureInWords, startFailure, type Failure } from './failures.ts';
+import { cutWords, exitWords, failureInWords, startFailure, type Failure } from './failures.ts';
 import type { Ledger } from './ledger.ts';
 import type { Life } from './life.ts';
 import { WAITS, type AcpOptions, type AgentPermits } from './options.ts';
@@ -240,7 +240,7 @@ export class AcpAgent implements Agent {
       return this.#fail({ class: 'refusal', message: `${this.#options.preset.title} refused to go on.` });
     const failure = failureInWords(this.#options.preset, this.#listener.lastWords);
     if (failure && !turn.cancelled) return this.#fail(failure);
-    this.#endTurn(turn, turn.cancelled);
+    this.#endTurn(turn, turn.cancelled, cutWords(this.#options.preset, response['stopReason']));
   }
 
   /** What the table says, if it is known which model this was. */
@@ -260,13 +260,13 @@ export class AcpAgent implements Agent {
     await this.#fail(failure);
   }
 
-  #endTurn(turn: Turn, interrupted: boolean): void {
+  #endTurn(turn: Turn, interrupted: boolean, why = ''): void {
     clearTimeout(turn.giveUp);
     turn.over.abort();
     this.#turn = null;
     const { forgetsCancelled = false } = this.#options.preset.quirks;
     if (interrupted && forgetsCancelled && turn.prompt !== null) this.#forgotten = interruptedIn(turn.prompt);
-    const { lastWords } = this.#listener;
+    const lastWords = `${this.#listener.lastWords}${why}`;
     const ended = { type: 'turn_ended', turn: turn.input.turn, lastWords } as const;
     this.#tell(interrupted ? { ...ended, interrupted } : ended);
   }

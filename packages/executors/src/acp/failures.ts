@@ -152,3 +152,10 @@ export function startFailure(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   return { class: isReveilleError(error) ? 'invalid' : 'unknown', message };
 }
+
+/** Said after the last words of a turn that an agent broke off by itself: else nobody knows why they stop there. */
+export function cutWords({ title }: Preset, stopReason: unknown): string {
+  if (stopReason === 'max_tokens') return `\n(${title} cut its answer: it was as long as its model allows.)`;
+  if (stopReason !== 'max_turn_requests') return '';
+  return `\n(${title} broke its turn off: it had made too many requests, or took what it said for a loop.)`;
+}

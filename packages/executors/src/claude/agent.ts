@@ -62,6 +62,7 @@ export class ClaudeAgent implements Agent {
   #gone = false;
   #launch: Launch | null = null;
   #usages = 0;
+  #isHandedTask = false;
   readonly #waits: Waits;
   readonly #over: Promise<void>;
 
@@ -82,6 +83,9 @@ export class ClaudeAgent implements Agent {
     if (this.#stopping || this.#gone) return;
     this.#turn = { number: input.turn, words: '', error: null, interrupted: false };
     this.#say({ type: 'turn_started', turn: input.turn });
+    // Whoever is handed its task again need not be told of it twice.
+    if (input.given.includes(this.#spec.run)) this.#isHandedTask = true;
+    if (this.#isHandedTask) this.#inbox.preface = '';
     this.#inbox.push(input.text);
     this.#expect();
   }
@@ -194,7 +198,8 @@ export class ClaudeAgent implements Agent {
     const session = this.#resumed?.session ?? null;
     if (session !== null && (await idsIn(this.#options.transcripts(this.#spec), session, []))) return session;
     if (session === null && this.#spec.epoch === 1) return null;
-    this.#inbox.preface = restarted(this.#spec, (await this.#options.digest?.(this.#spec)) ?? '');
+    const memory = restarted(this.#spec, (await this.#options.digest?.(this.#spec)) ?? '');
+    if (!this.#isHandedTask) this.#inbox.preface = memory;
     return null;
   }
 

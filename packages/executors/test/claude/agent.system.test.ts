@@ -197,7 +197,11 @@ test('[EXE3.12] one whose session is gone begins anew and is told what it did; o
   await using again = new Rig(play, { transcripts: () => rig.folder }, { task, epoch: 3, resume });
   again.turn(3, 'Go on.');
   expect(await again.until('turn_ended')).toMatchObject({ lastWords: 'Go on.' });
-  expect(resumes).toEqual([undefined, 'gone']);
+  // Whoever takes the task over from another agent is handed it, and worked on nothing before.
+  await using next = new Rig(play, { digest: async () => 'x' }, { task, epoch: 4, resume: null });
+  next.agent.turn({ turn: 4, given: ['run_1'], text: 'Make it.' });
+  expect(await next.until('turn_ended')).toMatchObject({ lastWords: 'Make it.' });
+  expect(resumes).toEqual([undefined, 'gone', undefined]);
 });
 
 /** A program that is no agent, in place of one. */
