@@ -272,6 +272,22 @@ describe('raise', () => {
   });
 });
 
+test('[LIM1.12] what was used stays used over a swap and a retry', async () => {
+  await using world = await start();
+  const { plan } = await world.plan({ a: { budget: { tokens: 100 } } }, { budget: { tokens: 1_000 } });
+  const { task } = world.worker('a');
+  await world.worker('a').uses('1', 40);
+  await world.person.swapWorker(task, { agent: 'claude:coder' });
+  await quiet();
+  await world.worker('a').uses('2', 40);
+  await world.worker('a').reports('no', { status: 'failed' });
+  await world.person.retryTask(task);
+  await quiet();
+  expect([(await node(world, task)).used.tokens, (await node(world, plan.id)).used.tokens]).toEqual([80, 80]);
+  await world.worker('a').uses('3', 21);
+  expect((await world.task('a')).end).toMatchObject({ cause: 'budget' });
+});
+
 describe('what may be set', () => {
   test('[LIM1.11] a limit below what is used is refused, with every number, and nothing is changed', async () => {
     await using world = await start();
