@@ -61,11 +61,14 @@ test('[LIM1.23] an agent that says nothing of what it uses is stopped by an esti
   const prompt = play([...calls, report('all of it')]);
   const view = await house.run(client, prompt, { budget: { tokens: 2_500 } });
   expect(view.warning).toContain('an estimated 1000 tokens');
+  expect((await client.views.runs({ task: view.task.id })).notes).toEqual([view.warning]);
   const end = await endOf(client, view);
   expect(end).toMatchObject({ status: 'partial', cause: 'budget', work: { files: [{ path: 'n.txt' }] } });
   expect(end.work!.files[0]!.insertions).toBeLessThanOrEqual(5);
   const item = await budgetItem(client, view.task.id);
   expect(item.text).toMatch(/of it estimated/);
+  const { notes } = await client.views.runs({ task: view.task.id });
+  expect(notes).toEqual([expect.stringMatching(/^Over budget: used an estimated \d+ of 2500 tokens\.$/)]);
   await client.answer({ request: item.id, answer: 'raise tokens=1m' });
   await until(async () => (await client.getTask(view.task.id)).task.state === 'completed');
   const [node] = (await client.getBudget(view.task.id)).chain;

@@ -13,10 +13,15 @@ export function Runs({ row }: { row: TaskRow }) {
     [row.id, row.state, row.run?.id, row.run?.turns],
   );
   if (asked.state !== 'known') return <p class="loading">{asked.state === 'failed' ? asked.why : '…'}</p>;
-  const { runs, budget } = asked.value;
+  const { runs, budget, notes } = asked.value;
   return (
     <>
       {budget ? <Limits budget={budget} /> : null}
+      {notes.map((note) => (
+        <p key={note} class="bad">
+          {note}
+        </p>
+      ))}
       {runs.length === 0 ? <Empty title="No agent has begun." /> : null}
       <ol class="letters" aria-label="Runs">
         {runs.toReversed().map((run) => (

@@ -65,13 +65,18 @@ export function views(options: Options): (caller: Caller, name: string, input: u
     },
     async runs(caller, { task }): Promise<TaskRuns> {
       const { store } = engine.context;
-      const { budget } = (await engine.as(caller).getTask(task)).task;
+      const view = await engine.as(caller).getTask(task);
+      const { budget } = view.task;
       const found = await Promise.all((await transcripts.runsOf(task)).map((id) => store.get('run', id)));
       return {
         runs: found
           .flatMap((each) => (each?.doc.task === task ? [each.doc] : []))
           .sort((a, b) => a.attempt - b.attempt),
         budget: budget === null ? null : ((await store.get('budget', budget))?.doc ?? null),
+        notes: [
+          ...(view.warning === undefined ? [] : [view.warning]),
+          ...(view.overrun === undefined ? [] : [`Over budget: ${view.overrun}.`]),
+        ],
       };
     },
     async transcript(_, { run, after, limit }): Promise<TranscriptPage> {

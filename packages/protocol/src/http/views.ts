@@ -87,6 +87,8 @@ export interface TaskRuns {
   readonly runs: readonly Run[];
   /** The nearest limits that hold for it, and what was used of them. */
   readonly budget: Budget | null;
+  /** What a limit cannot do on its backend, and which limits were passed, there and above. */
+  readonly notes: readonly string[];
 }
 
 export interface SessionRow {
