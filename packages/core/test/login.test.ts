@@ -22,7 +22,7 @@ async function refusedInTheMiddle(options: WorldOptions = {}) {
 }
 
 describe('a login that is refused in the middle', () => {
-  test('[HLT5.2] waits for the person; "retry" goes on in the same session and checkout, told why it was stopped', async () => {
+  test('[HLT5.3] waits for the person; "retry" goes on in the same session and checkout, told why it was stopped', async () => {
     const { world: made, opened, a } = await refusedInTheMiddle();
     await using world = made;
     const request = await asked(world);
@@ -41,7 +41,7 @@ describe('a login that is refused in the middle', () => {
     await again.reports();
   });
 
-  test('[HLT5.2] an agent that cannot take its session up, or another one, has its task and what attempt 1 did', async () => {
+  test('[HLT5.3] an agent that cannot take its session up, or another one, has its task and what attempt 1 did', async () => {
     for (const answer of ['retry', 'retry with claude:coder']) {
       const { world: made, opened } = await refusedInTheMiddle({ forgets: true });
       await using world = made;
@@ -57,7 +57,7 @@ describe('a login that is refused in the middle', () => {
     }
   });
 
-  test('[HLT5.2] of an agent’s child too: the parent is told of the end, the person can mend it', async () => {
+  test('[HLT5.3] of an agent’s child too: the parent is told of the end, the person can mend it', async () => {
     await using world = await start();
     await world.plan({ a: [] });
     await world.worker('a').spawns('child');
@@ -73,7 +73,7 @@ describe('a login that is refused in the middle', () => {
     expect(await world.state('child')).toBe('running');
   });
 
-  test('[HLT5.2] one that worked and failed at once has begun', async () => {
+  test('[HLT5.3] one that worked and failed at once has begun', async () => {
     await using world = await start();
     await world.plan({ a: [] });
     const a = world.worker('a');
@@ -84,7 +84,7 @@ describe('a login that is refused in the middle', () => {
     expect(world.worker('a').last.text).toContain('your login was refused');
   });
 
-  test('[HLT5.2] one that never began is given its task as any other', async () => {
+  test('[HLT5.3] one that never began is given its task as any other', async () => {
     await using world = await start();
     await world.plan({ a: [] });
     await world.worker('a').fails('auth', 'no key');
@@ -95,7 +95,7 @@ describe('a login that is refused in the middle', () => {
     expect(world.worker('a').last.text).not.toContain('login was refused');
   });
 
-  test('[HLT5.2] any other failure begins anew', async () => {
+  test('[HLT5.3] any other failure begins anew', async () => {
     await using world = await start();
     await world.plan({ a: [] });
     await world.worker('a').says('half of it');

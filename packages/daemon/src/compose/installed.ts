@@ -35,7 +35,7 @@ export function missingHere({ config, place, env, endpoint }: Look, name: string
   const path = env['PATH'] ?? '';
   if (name === 'builtin' && !endpoint)
     return 'it has no model: set ANTHROPIC_API_KEY, OPENAI_API_KEY or backends.builtin.model';
-  if (name === CLAUDE.name) return missingClaude(claudeBackend(config, place.home, path), place.home);
+  if (name === 'claude') return missingClaude(claudeBackend(config, place.home, path), place.home);
   const backend = acpBackends(config).find(({ preset }) => preset.name === name);
   if (!backend || isThere(backend, config, path)) return undefined;
   const { preset, configured } = backend;

@@ -73,10 +73,7 @@ export function views(options: Options): (caller: Caller, name: string, input: u
           .flatMap((each) => (each?.doc.task === task ? [each.doc] : []))
           .sort((a, b) => a.attempt - b.attempt),
         budget: budget === null ? null : ((await store.get('budget', budget))?.doc ?? null),
-        notes: [
-          ...(view.warning === undefined ? [] : [view.warning]),
-          ...(view.overrun === undefined ? [] : [`Over budget: ${view.overrun}.`]),
-        ],
+        notes: notesOf(view),
       };
     },
     async transcript(_, { run, after, limit }): Promise<TranscriptPage> {
@@ -164,3 +161,9 @@ function rowOf({ task, run, health }: TaskView, transcripts: Transcripts): TaskR
     },
   };
 }
+
+/** Sentences that the page shows above the runs of a task. */
+const notesOf = ({ warning, overrun }: TaskView): string[] => [
+  ...(warning === undefined ? [] : [warning]),
+  ...(overrun === undefined ? [] : [`Over budget: ${overrun}.`]),
+];
