@@ -231,11 +231,20 @@ class RunningDaemon implements Daemon {
   }
 
   async #health(): Promise<Health> {
-    const { startedAt, feed } = this.#with;
+    const { startedAt, feed, composition } = this.#with;
+    const warnings = [...composition.warnings];
     const state = this.#phase === 'running' ? 'running' : 'stopping';
     // After the engine has stopped its store may be closed.
     const lastEvent = this.#phase === 'stopping' ? 0 : await feed.last();
-    return { protocol: HTTP_PROTOCOL, version: VERSION, pid: process.pid, state, startedAt, lastEvent };
+    return {
+      protocol: HTTP_PROTOCOL,
+      version: VERSION,
+      pid: process.pid,
+      state,
+      startedAt,
+      lastEvent,
+      warnings,
+    };
   }
 
   #repairLock(): void {

@@ -67,9 +67,12 @@ const VERDICT_CHARACTERS = 4_000;
 export class Boundary implements AsyncDisposable {
   readonly worktrees: Worktrees;
   readonly sandbox: Sandbox;
+  /** What a person should know before agents start here; it was logged, too. */
+  readonly warnings: readonly string[];
   readonly #settingsFor: (root: string) => BoundarySettings;
 
-  private constructor(sandbox: Sandbox, options: BoundaryOptions) {
+  private constructor(sandbox: Sandbox, options: BoundaryOptions & { readonly warnings: readonly string[] }) {
+    this.warnings = options.warnings;
     const { settings, settingsFor, enter, admit, own = [], log } = options;
     this.sandbox = sandbox;
     this.#settingsFor = settingsFor ?? (() => settings);
@@ -98,7 +101,11 @@ export class Boundary implements AsyncDisposable {
 
   static async open(options: BoundaryOptions): Promise<Boundary> {
     const { settings, log } = options;
-    const warn = (warning: string): void => log(warning, {});
+    const warnings: string[] = [];
+    const warn = (warning: string): void => {
+      warnings.push(warning);
+      log(warning, {});
+    };
     const { runtimeFolder, measure, groupRecords, own = [] } = options;
     const sandbox = await openSandbox({
       setting: settings.sandbox,
@@ -108,7 +115,7 @@ export class Boundary implements AsyncDisposable {
       ...(measure ? { measure } : {}),
       ...(groupRecords ? { groupRecords } : {}),
     });
-    return new Boundary(sandbox, options);
+    return new Boundary(sandbox, { ...options, warnings });
   }
 
   /** What a process that works in a checkout may see and do. */

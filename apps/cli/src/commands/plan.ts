@@ -3,6 +3,7 @@ import type { AgentDefinition, AgentEntry } from '@reveille/agents';
 import { isReveilleError, type Client, type PlanProblem, type PlanView } from '@reveille/protocol';
 import { agentsOf, backendsHere } from '../agents.ts';
 import { parseBudget } from '../budget-words.ts';
+import { beginWork } from '../begin.ts';
 import { command, type Call } from '../command/spec.ts';
 import { DIRTY, LEFT, startAsWished } from '../dirty.ts';
 import { findPlan, viewpointOf } from '../find.ts';
@@ -100,8 +101,7 @@ Exit codes: 0 completed, 1 failed or cancelled, 130 you left.`,
     const budget = limits === undefined ? {} : { budget: parseBudget(limits, call.command) };
     const checked = await readPlan(call.io, file, repository, inputsOf(call.options.input));
     await checkSettings(call.io, repository);
-    const client = await reach(call);
-    const { lastEvent } = await client.health();
+    const { client, lastEvent } = await beginWork(call);
     const saved = await startAsWished(call, call.options.dirty, (choice) =>
       save(client, { ...checked, plan: { ...checked.plan, ...budget, ...choice } }, repository),
     );

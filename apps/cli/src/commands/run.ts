@@ -8,9 +8,9 @@ import {
   type TaskId,
 } from '@reveille/protocol';
 import { ask } from '../ask.ts';
+import { beginWork } from '../begin.ts';
 import { command, type Call } from '../command/spec.ts';
 import { DIRTY, LEFT, startAsWished } from '../dirty.ts';
-import { reach } from '../reach.ts';
 import { repositoryIfAny } from '../repository.ts';
 import { say } from '../say.ts';
 import { checkSettings } from '../trusted.ts';
@@ -50,8 +50,7 @@ Exit codes: 0 completed, 1 it or its plan failed or was cancelled, 130 you left.
     const input = goalInput(await promptOf(io, call.args), options);
     const repository = await repositoryIfAny(call);
     if (repository) await checkSettings(io, repository);
-    const client = await reach(call);
-    const { lastEvent } = await client.health();
+    const { client, lastEvent } = await beginWork(call);
     const task = await startAsWished(call, options.dirty, (choice) =>
       spawnHere(call, { client, repository, input: { ...input, ...choice } }),
     );

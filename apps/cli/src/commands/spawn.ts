@@ -11,10 +11,10 @@ import {
 } from '@reveille/protocol';
 import { agentsOf } from '../agents.ts';
 import { parseBudget } from '../budget-words.ts';
+import { beginWork } from '../begin.ts';
 import { command, type Call } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { DIRTY, LEFT, startAsWished } from '../dirty.ts';
-import { reach } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
 import { say } from '../say.ts';
 import type { Seat, SeatOptions } from '../seat.ts';
@@ -49,8 +49,7 @@ Ctrl-C leaves, and the task goes on. Exit codes: 0 completed, 1 failed or cancel
     const input = spawnInput(await promptOf(io, call.args), options);
     const repository = await repositoryIfAny(call);
     if (repository) await checkSettings(io, repository);
-    const client = await reach(call);
-    const { lastEvent } = await client.health();
+    const { client, lastEvent } = await beginWork(call);
     const task = await startAsWished(call, options.dirty, (choice) =>
       spawnHere(call, { client, repository, input: { ...input, ...choice } }),
     );

@@ -20,6 +20,8 @@ export interface Composition {
   readonly engine: Engine;
   readonly mounts: readonly Mount[];
   readonly transcripts: Transcripts;
+  /** What a person should know before they start work. */
+  readonly warnings: readonly string[];
   /** To be called when the engine has started. */
   started(): Promise<void>;
   /** Nothing new begins from now on; what runs goes on. */
@@ -71,6 +73,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     engine,
     mounts: parts.mounts?.(world) ?? [],
     transcripts,
+    warnings: parts.warnings ?? [],
     stopClaiming: claims.stop,
     async started() {
       await parts.started?.(world);

@@ -66,6 +66,8 @@ export interface Parts {
   readonly executors: (world: World) => Executors & { readonly usual?: string };
   /** Where they work. Without it, tasks have no files. */
   readonly workspaces?: (world: World) => Workspaces;
+  /** What a person should know before they start work. */
+  readonly warnings?: readonly string[];
   /** What is served beside the API: the place for `/mcp`. */
   readonly mounts?: (world: World) => readonly Mount[];
   /** Of every change, when it is on disk. */

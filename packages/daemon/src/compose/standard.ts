@@ -58,6 +58,7 @@ export async function standardParts(from: From): Promise<Parts> {
     tally,
     machine,
     workspaces: () => boundary.worktrees,
+    warnings: boundary.warnings,
     heard: (change) => notices.heard(change),
     executors: (world) => openBackends({ world, worlds: worldsIn(world), boundary, agents, home, endpoint }),
     mounts(world) {

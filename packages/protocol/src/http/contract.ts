@@ -41,6 +41,8 @@ export const Health = z.object({
   state: z.enum(['running', 'stopping']),
   startedAt: z.number(),
   lastEvent: z.number().int(),
+  /** What a person should know before they start work here, such as that there is no sandbox. */
+  warnings: z.array(z.string()).optional(),
 });
 export type Health = z.infer<typeof Health>;
 
