@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withScript } from '@reveille/executors';
+import { findProgram } from '@reveille/executors/acp';
 import { expect, test } from 'vitest';
 import { House, processesOf } from './house.ts';
 
@@ -248,6 +249,8 @@ test('[CLI1.43] an agent is written from a template, shown, and not overwritten'
   expect(problems).toMatchObject([{ severity: 'error', line: expect.any(Number) as number }]);
 });
 
+const WORST_FIRST = ['bad', 'weak', 'good'];
+
 test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', async () => {
   await using house = new House({ REVEILLE_ENGINE_CONCURRENCY: 'many' });
   house.write('.reveille/agents/bad.agent.md', '---\nname: [\n---\n');
@@ -258,6 +261,15 @@ test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', 
   expect(out).toMatch(
     /^bad +configuration +The configuration is not valid:\n +REVEILLE_ENGINE_CONCURRENCY: /m,
   );
+  const verdicts = out.split('\n').flatMap((line) => /^(bad|weak|good) /.exec(line)?.[1] ?? []);
+  expect(verdicts).toEqual(verdicts.toSorted((x, y) => WORST_FIRST.indexOf(x) - WORST_FIRST.indexOf(y)));
+  expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120);
+  expect(out).toMatch(/^good +boundary +\d+ checks held; --all lists them$/m);
+  expect(out.trimEnd().split('\n\n').at(-1)).toMatch(
+    /^\d+ good, \d+ weak, \d+ bad\. First, configuration: Correct\s+what is named; nothing starts\s+before\.$/,
+  );
+  const whole = await house.run(['doctor', '--all']);
+  expect(whole.out.split('\n').filter((line) => line.startsWith('good ')).length).toBeGreaterThan(60);
   expect(out).toMatch(/^good {2}daemon +No daemon runs: there is no lock file\.$/m);
   expect(out).toMatch(/^bad +agents +8 can be used, 0 not trusted, 1 problems\n +.*bad\.agent\.md:\d+: /m);
   expect(existsSync(house.env['REVEILLE_HOME']!)).toBe(false);
@@ -313,12 +325,74 @@ test('[CLI1.44] doctor says in which languages symbols are found by a server, by
   mkdirSync(own, { recursive: true });
   writeFileSync(join(own, 'basedpyright-langserver'), '#!/bin/sh\ntouch ran\n', { mode: 0o755 });
   const words = async (): Promise<string> =>
-    /^good {2}languages +(.*)$/m.exec((await house.run(['doctor'])).out)?.[1] ?? '';
+    (
+      /^good {2}languages +([^]*?)\n(?:good|$)/m.exec((await house.run(['doctor'])).out)?.[1] ?? ''
+    ).replaceAll(/\s+/g, ' ');
   expect(await words()).toMatch(/^typescript, python.* by their servers; by text: .*ruby/);
   house.env['REVEILLE_NAVIGATION_ENABLED'] = 'false';
   expect(await words()).toBe('navigation is switched off');
   expect(existsSync(join(house.repository, 'ran'))).toBe(false);
 });
+
+test('[CLI1.49] doctor has a row for Claude Code and its SDK, with the line that installs it', async () => {
+  await using house = new House();
+  const bin = join(house.folder, 'bin');
+  mkdirSync(bin);
+  for (const name of ['git', 'bwrap']) {
+    const program = findProgram([name], process.env['PATH'] ?? '');
+    if (program) symlinkSync(program, join(bin, name));
+  }
+  house.env['PATH'] = bin;
+  const sdk = join(house.env['REVEILLE_HOME']!, 'sdk');
+  const install = `npm install --prefix ${sdk} @anthropic-ai/claude-agent-sdk`;
+  const rows = async () =>
+    new Map((await house.json<{ findings: Row[] }>('doctor')).findings.map((row) => [row.name, row]));
+  const none = await rows();
+  expect(none.has('claude')).toBe(false);
+  expect(none.get('programs')).toMatchObject({ verdict: 'weak', command: install });
+  writeFileSync(join(bin, 'claude'), '#!/bin/sh\necho "2.1.325 (Claude Code)"\n', { mode: 0o755 });
+  expect((await rows()).get('claude')).toMatchObject({
+    verdict: 'weak',
+    got: 'Claude Code 2.1.325, its Agent SDK is not installed, has no login',
+    command: install,
+  });
+  const text = (await house.run(['doctor'])).out;
+  expect(text.split('\n').map((line) => line.trim())).toContain(install);
+  const folder = join(sdk, 'node_modules/@anthropic-ai/claude-agent-sdk');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "version": "0.3.325", "main": "sdk.mjs" }');
+  writeFileSync(join(folder, 'sdk.mjs'), '');
+  const config = { backends: { claude: { env: { ANTHROPIC_API_KEY: 'sk' } } } };
+  writeFileSync(join(house.env['REVEILLE_HOME']!, 'config.yaml'), JSON.stringify(config));
+  expect((await rows()).get('claude')).toMatchObject({
+    verdict: 'good',
+    got: 'Claude Code 2.1.325, Agent SDK 0.3.325, has a login',
+  });
+});
+
+test('[CLI1.49] what was installed while a daemon runs, and would be the default, needs a restart', async () => {
+  await using house = new House(NOTHING_SET);
+  const bin = join(house.folder, 'bin');
+  mkdirSync(bin);
+  symlinkSync(findProgram(['git'], process.env['PATH'] ?? '')!, join(bin, 'git'));
+  Object.assign(house.env, { PATH: bin, OLLAMA_HOST: '127.0.0.1:9', REVEILLE_GOVERNOR_ENABLED: 'false' });
+  await house.run(['daemon', 'start']);
+  writeFileSync(join(bin, 'opencode'), '#!/bin/sh\nexit 2\n', { mode: 0o755 });
+  const { findings } = JSON.parse((await house.run(['doctor', '--json'])).out) as { findings: Row[] };
+  expect(findings.find(({ name }) => name === 'backends')).toMatchObject({
+    verdict: 'weak',
+    advice: expect.stringContaining('After a restart of the daemon opencode is the default'),
+    command: 'reveille daemon stop',
+  });
+});
+
+interface Row {
+  readonly name: string;
+  readonly verdict: string;
+  readonly got: string;
+  readonly advice: string;
+  readonly command?: string;
+}
 
 test('[CLI1.44] doctor asks the agents that are installed, and leaves nothing of that', async () => {
   await using house = new House({ REVEILLE_ACP_INITIALIZE_MS: '600000' });
@@ -336,7 +410,9 @@ test('[CLI1.44] doctor asks the agents that are installed, and leaves nothing of
   expect(out).toMatch(
     /^weak +codex +1\.2\.3, has no login, goes on after a crash, takes mail while it works\n +To log in: /m,
   );
-  expect(out).toMatch(/^weak +copilot +does not work\n +.*no such option.*npm install -g @github\/copilot/m);
+  expect(out).toMatch(
+    /^weak +copilot +does not work\n[^]*no such option[^]*npm install -g\s+@github\/copilot/m,
+  );
   expect(out).not.toMatch(/opencode +/);
   expect(existsSync(house.env['REVEILLE_HOME']!)).toBe(false);
 });

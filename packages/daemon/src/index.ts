@@ -1,6 +1,7 @@
 export { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
 export { compose, type Composition, type ComposeOptions } from './compose/compose.ts';
 export type { Mount, Parts, World } from './compose/parts.ts';
+export { installClaude, sdkFolder } from './compose/acp/backends.ts';
 export { backendsIfStarted, serversIfStarted } from './compose/installed.ts';
 export { standardParts } from './compose/standard.ts';
 export { loadConfig, type ConfigSources, type LoadedConfig } from './config/load.ts';

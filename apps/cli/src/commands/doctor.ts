@@ -8,23 +8,11 @@ import { command } from '../command/spec.ts';
 import type { Io } from '../io.ts';
 import { paintOf, print } from '../reach.ts';
 import { repositoryIfAny, type Repository } from '../repository.ts';
-import { pad } from '../view/columns.ts';
 import { configHere } from '../trusted.ts';
 import { backendWords } from './agent.ts';
 import { supervisionWords, words as daemonWords } from './daemon.ts';
 import { examineBackends } from './doctor-backends.ts';
-
-/** One thing that was looked at. The room of worktrees gives its findings in the same form. */
-interface Finding {
-  readonly area: string;
-  readonly name: string;
-  /** `weak`: it works, with less than there could be. `bad`: something does not work. */
-  readonly verdict: 'good' | 'weak' | 'bad';
-  readonly expected: string;
-  readonly got: string;
-  /** What to do about it; empty if nothing. */
-  readonly advice: string;
-}
+import { reportLines, type Finding } from './doctor-report.ts';
 
 type Examine = (io: Io, repository: Repository | null) => Promise<readonly Finding[]>;
 
@@ -53,9 +41,9 @@ export const doctor = command({
   summary: 'says what is installed, what is missing, and what to do',
   usage: '',
   about:
-    'Exit code 1 if something does not work. Nothing is changed or installed; agents that are installed are asked, with an empty home, what they can do.',
-  options: {},
-  json: '{ findings: [{ area, name, verdict: "good" | "weak" | "bad", expected, got, advice }] }',
+    'What does not work stands first, then what could be better; the last line says what to do first. Exit code 1 if something does not work. Nothing is changed or installed; agents that are installed are asked, with an empty home, what they can do.',
+  options: { all: { type: 'boolean', means: 'every check on a line of its own, also those that held' } },
+  json: '{ findings: [{ area, name, verdict: "good" | "weak" | "bad", expected, got, advice, command }] }; command is there if there is one to paste.',
   async run(call) {
     const repository = await repositoryIfAny(call);
     const findings: Finding[] = [];
@@ -64,19 +52,13 @@ export const doctor = command({
         // What both look at is said once.
         if (!findings.some(({ name }) => name === finding.name)) findings.push(finding);
     }
-    const paint = paintOf(call);
-    const widest = Math.max(...findings.map(({ name }) => name.length));
-    print(call, { findings }, () =>
-      findings.flatMap(({ name, verdict, got, advice }) => [
-        `${paint(COLOURS[verdict], pad(verdict, 5))} ${pad(name, widest)}  ${got}`,
-        ...(advice === '' ? [] : [`      ${' '.repeat(widest)}  ${advice}`]),
-      ]),
-    );
+    const { all } = call.options;
+    const look = { columns: call.io.out.columns ?? 100, paint: paintOf(call), all };
+    print(call, { findings }, () => reportLines(findings, look));
     return findings.some(({ verdict }) => verdict === 'bad') ? 1 : 0;
   },
 });
 
-const COLOURS = { good: 'green', weak: 'yellow', bad: 'red' } as const;
 const run = promisify(execFile);
 const NODE = 24;
 const GIT = [2, 38] as const;
@@ -202,6 +184,7 @@ async function agents(io: Io, repository: Repository | null): Promise<Finding[]>
   const [first] = problems;
   const untrusted = catalogue.list().filter(({ state }) => state === 'untrusted').length;
   const found = PROGRAMS.filter((program) => onPath(io.env, program));
+  const { installClaude, placeOf } = await import('@reveille/daemon');
   return [
     {
       area: 'agents',
@@ -226,7 +209,12 @@ async function agents(io: Io, repository: Repository | null): Promise<Finding[]>
       verdict: found.length > 0 ? 'good' : 'weak',
       expected: `one of ${PROGRAMS.join(', ')}`,
       got: found.length > 0 ? found.join(', ') : 'none on the PATH',
-      advice: found.length > 0 ? '' : 'Install one of them for agents that think; scripted agents need none.',
+      ...(found.length > 0
+        ? { advice: '' }
+        : {
+            advice: 'Install one for agents that think; scripted agents need none. For Claude Code:',
+            command: installClaude(placeOf(io.env).home),
+          }),
     },
   ];
 }
@@ -238,13 +226,15 @@ async function backends(io: Io): Promise<Finding> {
   if (here === null)
     return { ...about, verdict: 'good', got: 'known once the settings are right', advice: '' };
   const there = here.backends;
-  const usable = there.some(({ isDefault }) => isDefault);
-  return {
-    ...about,
-    verdict: usable ? 'good' : 'weak',
-    got: backendWords(there),
-    advice: usable ? '' : 'The default backend is not here: set engine.defaultBackend to one that is.',
-  };
+  const got = backendWords(there);
+  if (!there.some(({ isDefault }) => isDefault)) {
+    const advice = 'The default backend is not here: set engine.defaultBackend to one that is.';
+    return { ...about, verdict: 'weak', got, advice };
+  }
+  if (!here.afterRestart) return { ...about, verdict: 'good', got, advice: '' };
+  const { name, why } = here.afterRestart;
+  const advice = `After a restart of the daemon ${name} is the default: ${why}. To end this one:`;
+  return { ...about, verdict: 'weak', got, advice, command: 'reveille daemon stop' };
 }
 
 /** In which languages symbols are found by a server. They are only looked for; others are found by text. */
