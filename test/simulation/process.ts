@@ -320,10 +320,8 @@ export class Process implements Agent {
       const asked = (): Promise<T> => make(travel?.orchestrator ?? life.engine.as(caller), abort.signal);
       const answered = world.invoke(life, `${this.identity} ${name}`, asked, verify);
       if (waits) travel?.giveUpSoon(abort);
-      const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
       const hears = (): boolean => this.alive && this.#stretch === stretch && !abort.signal.aborted;
-      const arriving = Promise.race([travel ? travel.bring(answered, hears) : answered, broken]);
-      return await this.#arrive(arriving, stretch);
+      return await this.#arrive(travel ? travel.bring(answered, hears) : answered, stretch);
     } finally {
       this.#aborts.delete(abort);
       if (waits && this.#stretch === stretch) this.#wait(-1);
@@ -380,8 +378,7 @@ export class Process implements Agent {
     this.#wait(1);
     try {
       const answered = world.invoke(born, `${this.identity} ${what}`, () => ask(caller, abort), verify);
-      const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
-      return await this.#arrive(Promise.race([answered, broken]), stretch);
+      return await this.#arrive(answered, stretch);
     } finally {
       this.#aborts.delete(abort);
       if (this.#stretch === stretch) this.#wait(-1);
@@ -389,7 +386,8 @@ export class Process implements Agent {
   }
 
   async #arrive<T>(answer: Promise<T>, stretch: number): Promise<T> {
-    const [settled] = await Promise.allSettled([answer]);
+    const broken = new Promise<never>((_, reject) => this.#lost.push(() => reject(new ConnectionLost())));
+    const [settled] = await Promise.allSettled([Promise.race([answer, broken])]);
     await this.world.timeline.sleep(this.world.chance.int(0, 4));
     if (!this.alive || this.#stretch !== stretch) await new Promise(() => {});
     if (settled.status === 'rejected') throw settled.reason;

@@ -21,6 +21,7 @@ const DELEGATING = [
   'a2a_send_message',
   'a2a_subtask_status',
   'a2a_cancel_subtask',
+  'a2a_retry_subtask',
   'a2a_subtask_diff',
   'a2a_discard_subtask',
 ] as const;

@@ -1,5 +1,7 @@
 import {
   ReveilleError,
+  isGranted,
+  nextSteps,
   type Delivery,
   type Message,
   type RunId,
@@ -11,6 +13,7 @@ import { overrunWords } from './budget.ts';
 import { storedChain } from './budget-notes.ts';
 import type { Context } from './context.ts';
 import { endBody, envelope } from './envelope.ts';
+import { knownAs } from './known-as.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspace } from './ports/workspaces.ts';
 import { changeText } from './review-words.ts';
@@ -29,7 +32,8 @@ export async function deliveries(store: Store, messages: readonly Message[]): Pr
     const end = run?.doc.end ?? null;
     const overrun = about && end ? overrunWords(await storedChain(store, about.budget), about.id) : null;
     const body = about && end ? endBody(about, end, { counts: run?.doc.counts, overrun }) : message.text;
-    rendered.push(envelope(message, { task: about, end, body }));
+    const who = await knownAs(store, message);
+    rendered.push(envelope(message, { task: about, end, body, who }));
   }
   return rendered;
 }
@@ -48,14 +52,26 @@ export async function turnText(
   if (turn.assignment) parts.push(await assignmentText(context, task, given));
   const change = turn.assignment && task.reviews ? await changeText(context, task) : null;
   if (change !== null) parts.push(change);
-  // Whoever takes the task over was not interrupted, and mail says so.
+  // An agent that takes the task over was not interrupted, and mail says so.
   const takesOver = turn.assignment && turn.messages.some(({ kind }) => kind === 'resume');
   if (turn.resumed) parts.push(await resumeNote(store, task, takesOver));
-  for (const delivery of await deliveries(store, turn.messages)) parts.push(delivery.text);
+  parts.push(...(await mailText(context, task, turn.messages)));
   const session = (await store.get('session', task.session))?.doc;
   const stands = session ? await situation(store, session) : null;
   if (stands !== null) parts.push(stands);
   return parts.join('\n\n');
+}
+
+/** Mail as it goes into a turn: the messages, then what can be done about them, by the tools that the agent has. */
+export async function mailText(
+  { store, agents }: Pick<Context, 'store' | 'agents'>,
+  { agent, repository }: Task,
+  messages: readonly Message[],
+): Promise<string[]> {
+  const given = await deliveries(store, messages);
+  const defined = agents.defined?.(agent.name, repository);
+  const steps = defined ? nextSteps(given, (tool) => isGranted(defined, tool)) : [];
+  return [...given.map(({ text }) => text), ...(steps.length > 0 ? [steps.join('\n')] : [])];
 }
 
 /** EXE3: whoever is resumed is first told which of its children are open and which have ended. */

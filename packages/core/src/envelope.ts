@@ -7,6 +7,7 @@ import {
   type RunCounts,
   type RunEnd,
   type Task,
+  visible,
 } from '@reveille/protocol';
 
 /**
@@ -16,11 +17,11 @@ import {
  */
 export function envelope(
   message: Message,
-  about: { task: Task | null; end: RunEnd | null; body: string },
+  about: { task: Task | null; end: RunEnd | null; body: string; who: string },
 ): Delivery {
-  const { task, end } = about;
+  const { task, end, who } = about;
   const again = message.maybeSeen > 0 ? ' (given again: you may have seen it before)' : '';
-  const head = `${headline(message, task, end)}${again}`;
+  const head = `${headline(message, who, { task, end })}${again}`;
   const text = `${fenced(head, message.id, about.body)}${decide(message)}`;
   return { message, task, end, text };
 }
@@ -31,23 +32,29 @@ export function fenced(head: string, name: string, body: string): string {
   return `${head}\n<${fence}>\n${defuse(body)}\n</${fence}>`;
 }
 
+/** Characters of a prompt in the line above a message: whoever wrote it knows the rest. */
+const PROMPT = 100;
+
 /** A failure waits for a word of whoever is told of it. */
 const decide = ({ kind, request }: Message): string =>
   kind === 'end' && request
     ? `\nDecide about it with request ${request}: retry, retry with another agent or model, or cancel.`
     : '';
 
-function headline(message: Message, task: Task | null, end: RunEnd | null): string {
-  const who = sender(message);
+function headline(
+  message: Message,
+  who: string,
+  { task, end }: { readonly task: Task | null; readonly end: RunEnd | null },
+): string {
   switch (message.kind) {
     case 'end':
-      return `${who} received the task ${quote(task?.prompt ?? '')}; it ended: ${end?.status ?? 'cancelled'}. Its response:`;
+      return `${who} received the task ${quote(task?.prompt ?? '', PROMPT)}${as(task)}; it ended: ${end?.status ?? 'cancelled'}. Its response:`;
     case 'question':
       return `${who} asks you (answer with request ${message.request}):`;
     case 'approval_request':
       return `${who} wants your approval (answer with request ${message.request}):`;
     case 'review':
-      return `${who} finished its task ${quote(task?.prompt ?? '')} and asks for review. Its response:`;
+      return `${who} finished its task ${quote(task?.prompt ?? '', PROMPT)} and asks for review. Its response:`;
     case 'changes':
       return `The review of your work by ${who} asks for changes:`;
     case 'answer':
@@ -59,7 +66,9 @@ function headline(message: Message, task: Task | null, end: RunEnd | null): stri
     case 'error':
     case 'health':
     case 'warning':
-      return `${message.kind} about ${who}:`;
+      return message.from.kind === 'harness'
+        ? `${message.kind} from Reveille:`
+        : `${message.kind} about ${who}:`;
     case 'words':
       return `${who} says:`;
     case 'inquiry':
@@ -70,21 +79,8 @@ function headline(message: Message, task: Task | null, end: RunEnd | null): stri
   }
 }
 
-function sender(message: Message): string {
-  const { from } = message;
-  switch (from.kind) {
-    case 'task':
-      return `${from.agent} (${from.task})`;
-    case 'session':
-      return `session ${from.session}`;
-    case 'person':
-      return 'a person';
-    case 'harness':
-      return 'Reveille';
-    default:
-      return from satisfies never;
-  }
-}
+/** As which agent a task was done. */
+const as = (task: Task | null): string => (task ? ` as ${formatAgentType(task.agent)}` : '');
 
 /** The body of an end or a review: the answer in full, then what it left in its worktree. */
 export function endBody(
@@ -109,6 +105,7 @@ export function endBody(
 
 /** One line, harmless, of bounded length: a prompt is an author's word and may hold anything. */
 export function quote(text: string, most = 300): string {
-  const flat = defuse(text.replaceAll(/\s+/g, ' ').trim());
-  return JSON.stringify(flat.length > most ? `${flat.slice(0, most)}…` : flat);
+  const flat = text.replaceAll(/\s+/g, ' ').trim();
+  // Cut first, so that no tag is put together by the cut; what cannot be seen or turns text around is written out.
+  return visible(JSON.stringify(defuse(flat.length > most ? `${flat.slice(0, most)}…` : flat)));
 }

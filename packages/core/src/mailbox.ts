@@ -74,6 +74,25 @@ export async function enqueue(tx: Tx, context: Context, letter: Letter): Promise
   return message.id;
 }
 
+/** Words to a session; with a key, once. */
+export function say(
+  tx: Tx,
+  context: Context,
+  to: Pick<Session, 'id' | 'task'>,
+  words: { readonly from: Sender; readonly text: string; readonly key?: string },
+): Promise<MessageId> {
+  const { from, text, key } = words;
+  return enqueue(tx, context, {
+    to: to.id,
+    key: `said:${key ?? newId(context, 'msg')}`,
+    kind: 'words',
+    from,
+    task: to.task,
+    text,
+    fresh: key === undefined,
+  });
+}
+
 const RECIPIENT_ENDED = 'its recipient has ended';
 
 /**

@@ -1,6 +1,6 @@
 import type { Message, Run } from '@reveille/protocol';
 import type { AgentLine } from './agent-line.ts';
-import { deliveries } from './briefing.ts';
+import { mailText } from './briefing.ts';
 import type { Context } from './context.ts';
 import type { DecideHeld } from './holding.ts';
 import { giveBackTaken } from './mailbox.ts';
@@ -18,10 +18,14 @@ interface Steering {
 /** Mail for a busy agent whose backend can take it: delivered in a commit, then offered; refused, it is queued again. */
 export async function steer({ context, line, decideHeld, keep }: Steering): Promise<void> {
   await line.steer(async () => {
-    const messages = await decideHeld((tx, run) => steerTurn(tx, run, keep));
+    const taken = await decideHeld(async (tx, run, task) => ({
+      task,
+      messages: await steerTurn(tx, run, keep),
+    }));
     const { turn } = line;
-    if (!messages || messages.length === 0 || turn === null) return null;
-    const text = (await deliveries(context.store, messages)).map((delivery) => delivery.text).join('\n\n');
+    if (!taken || taken.messages.length === 0 || turn === null) return null;
+    const { messages, task } = taken;
+    const text = (await mailText(context, task, messages)).join('\n\n');
     return { input: { turn, given: messages.map(({ id }) => id), text }, messages };
   });
 }

@@ -43,7 +43,7 @@ describe('review by an agent', () => {
     expect(again).not.toBe(first);
     expect(again.spec.session).toBe(first.spec.session);
     expect(again.spec.resume).toBe(`history of ${first.spec.run}`);
-    expect(again.last.text).toContain('The review of your work by @scripted:reviewer');
+    expect(again.last.text).toContain('The review of your work by the reviewer "');
     expect(again.last.text).toContain('Handle the empty list.');
     await again.reports('Handled.');
     expect(reviewer(world).last.text).toContain('> Handle the empty list.');

@@ -123,6 +123,7 @@ const through = (may: Right['may'], tools: readonly string[], ...guards: Guard[]
 });
 
 const SPAWN = ['a2a_spawn_subtask', 'a2a_spawn_parallel_subtasks'];
+const RETRY = ['a2a_retry_subtask', 'orchestrator_retry_task'];
 const CANCEL = ['a2a_cancel_subtask', 'orchestrator_cancel_task'];
 
 /** Operations of a route that are not the Orchestrator's own. */
@@ -151,7 +152,7 @@ export const AUTHORITY: { readonly [O in Operation]: Right } = {
   completeTask: through(OWNERS, ['orchestrator_complete_task'], 'no person decides'),
   cancelTask: through({ ...OWNERS, reviewer: 'below', integrator: 'below' }, CANCEL),
   // Whoever may start a child may start it again.
-  retryTask: through(OWNERS, ['orchestrator_retry_task', ...SPAWN], 'plan approved', 'goal approved'),
+  retryTask: through(OWNERS, [...RETRY, ...SPAWN], 'plan approved', 'goal approved'),
   reviewTask: through(OWNERS, ['orchestrator_answer'], 'no person decides'),
   swapWorker: through(PEOPLE, []),
   pauseWorker: through(PEOPLE, []),
@@ -188,7 +189,7 @@ export const AUTHORITY: { readonly [O in Operation]: Right } = {
   diffTask: through({ ...OWNERS, reviewer: 'below' }, ['a2a_subtask_diff']),
   pullSubtask: through({ orchestrator: 'below', worker: 'below' }, ['a2a_pull_subtask_changes']),
   discardTask: through(OWNERS, ['a2a_discard_subtask']),
-  snapshots: through(OWNERS, ['orchestrator_retry_task', ...SPAWN]),
+  snapshots: through(OWNERS, [...RETRY, ...SPAWN]),
   restoreTask: through({ ...PERSON, terminal: 'below', chat: 'below' }, []),
   bringHome: through({ ...PERSON, terminal: 'below', chat: 'below' }, []),
   takeOver: through({ ...PERSON, terminal: 'below' }, []),

@@ -12,6 +12,7 @@ export * from './json-bounds.ts';
 export * from './json-schema/index.ts';
 export * from './message.ts';
 export * from './navigation.ts';
+export * from './next-steps.ts';
 export * from './orchestrator.ts';
 export * from './parse.ts';
 export * from './plan.ts';

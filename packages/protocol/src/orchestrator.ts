@@ -187,8 +187,14 @@ export const SwapInput = z.strictObject({
 });
 export type SwapInput = z.input<typeof SwapInput>;
 
-/** The same for the next attempt, and where it begins: in its worktree as a snapshot has it, or (`last`) as it was left. */
-export const RetryInput = SwapInput.extend({ from: z.string().min(1).max(300).optional() });
+/**
+ * The same for the next attempt, and where it begins: in its worktree as a snapshot has it, or (`last`) as it was left.
+ * `message`: what to do differently; the attempt begins with it.
+ */
+export const RetryInput = SwapInput.extend({
+  from: z.string().min(1).max(300).optional(),
+  message: text.min(1).optional(),
+});
 export type RetryInput = z.input<typeof RetryInput>;
 
 export const ReviewInput = z.strictObject({

@@ -15,7 +15,7 @@ import { notifyParent, subtaskComplete } from './tools/report.ts';
 import { searchText } from './tools/search.ts';
 import { loadSkill } from './tools/skills.ts';
 import { spawnParallelSubtasks, spawnSubtask } from './tools/spawn.ts';
-import { cancelSubtask, sendMessage, subtaskStatus } from './tools/subtasks.ts';
+import { cancelSubtask, retrySubtask, sendMessage, subtaskStatus } from './tools/subtasks.ts';
 import { awaitSubtasks, checkUpdates } from './tools/waiting.ts';
 import { discardSubtask, pullSubtaskChanges, subtaskDiff } from './tools/work.ts';
 import { answer, cancelTask, completeTask, deployTask, listWorkers, retryTask } from './tools/workers.ts';
@@ -33,6 +33,7 @@ export const TOOLS: readonly Tool[] = [
   subtaskComplete,
   subtaskStatus,
   cancelSubtask,
+  retrySubtask,
   subtaskDiff,
   pullSubtaskChanges,
   discardSubtask,

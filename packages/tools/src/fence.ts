@@ -1,4 +1,4 @@
-import { defuse } from '@reveille/protocol';
+import { defuse, visible } from '@reveille/protocol';
 
 /**
  * What somebody else wrote is given as data: between two lines that carry an id, with every look-alike inside broken
@@ -10,8 +10,8 @@ export function fence(id: string, body: string): string {
 
 /** A name or a few words of somebody else's: one line, of bounded length, in quotes. */
 export function quote(text: string, most = 120): string {
-  const flat = defuse(text.replaceAll(/\s+/g, ' ').trim());
-  return JSON.stringify(flat.length > most ? `${head(flat, most)}…` : flat);
+  const flat = text.replaceAll(/\s+/g, ' ').trim();
+  return visible(JSON.stringify(defuse(flat.length > most ? `${head(flat, most)}…` : flat)));
 }
 
 /** Not more than this many characters from the start, and no half of one. */

@@ -4,7 +4,7 @@ export { asLoopTools, type LoopCall, type LoopTool } from './loop.ts';
 export { toolsFor } from './permission.ts';
 export { OutputShelf } from './shelf.ts';
 export type { Tool } from './tool.ts';
-export { nextSteps, updatesText } from './updates.ts';
+export { updatesText } from './updates.ts';
 export type { McpCaller, McpClient, McpOptions, ServerFor } from './mcp/caller.ts';
 export { mcpHttp, type McpHttp, type McpHttpOptions } from './mcp/http.ts';
 export type { LegacyOptions } from './mcp/legacy.ts';

@@ -1,4 +1,5 @@
 import type { Message, ToolWorld } from '@reveille/protocol';
+import { quote } from './fence.ts';
 
 const WORDS: Partial<Record<Message['kind'], string>> = {
   end: 'ended',
@@ -11,16 +12,18 @@ const WORDS: Partial<Record<Message['kind'], string>> = {
   idle_response: 'says why it is silent',
 };
 const MOST_NAMED = 5;
+/** Characters of a name. */
+const NAME = 60;
 
 /**
- * A chat cannot be interrupted, so every tool result tells it of mail that waits (WAK6). Only kinds and ids: the words
- * themselves are handed over, once, by the tools that take them. A worker is given its mail by its run.
+ * A chat cannot be interrupted, so every tool result tells it of mail that waits (WAK6). Only who, and what came of it:
+ * the words themselves are handed over, once, by the tools that take them. A worker is given its mail by its run.
  */
 export async function noticeFor(world: ToolWorld): Promise<string | null> {
   if (world.caller.kind !== 'session') return null;
   try {
     const unread = await (world.unread?.() ?? queued(world, world.caller.session));
-    return unread.length > 0 ? words(unread) : null;
+    return unread.length > 0 ? await words(unread, world) : null;
   } catch (error) {
     // The call itself is done; that its notice could not be made must not undo it.
     world.log?.('warn', 'the notice of unread mail could not be made', { error: String(error) });
@@ -35,12 +38,19 @@ async function queued(
   return (await orchestrator.mailbox(session)).filter((message) => message.state === 'queued');
 }
 
-function words(unread: readonly Message[]): string {
+async function words(unread: readonly Message[], world: ToolWorld): Promise<string> {
   const urgent = unread.toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || a.number - b.number);
-  const named = urgent
-    .slice(0, MOST_NAMED)
-    .map((message) => `${message.task ?? 'Reveille'} ${WORDS[message.kind] ?? `(${message.kind})`}`);
+  const named = await Promise.all(urgent.slice(0, MOST_NAMED).map((message) => line(message, world)));
   const rest = unread.length > MOST_NAMED ? `, and ${unread.length - MOST_NAMED} more` : '';
   const count = unread.length === 1 ? '1 message waits' : `${unread.length} messages wait`;
   return `[Reveille: ${count} for you: ${named.join('; ')}${rest}. Call a2a_check_updates to read.]`;
+}
+
+/** Whom a message is about, by the name it was given, and how it ended or what it wants. */
+async function line({ task: id, kind }: Message, { orchestrator }: ToolWorld): Promise<string> {
+  const what = WORDS[kind] ?? `(${kind})`;
+  if (id === null) return `Reveille ${what}`;
+  const { task, end } = await orchestrator.getTask(id);
+  const how = kind === 'end' ? `${what}: ${end?.status ?? task.state}` : what;
+  return `${quote(task.name, NAME)} (${id}) ${how}`;
 }

@@ -21,7 +21,7 @@ describe('spawning', () => {
     expect(result.structured).toMatchObject({ state: 'ended', status: 'success' });
     expect(result.text).toContain(`\n${long}\n`);
     expect(result.text).toMatch(
-      /^@scripted:coder \(task_\w+\) received the task "build it"; it ended: success/,
+      /^your subtask "build it" \(task_\w+\) received the task "build it" as @scripted:coder; it ended: success/,
     );
     expect(result.text).toMatch(/<reveille-data msg_\w+>\n[^]*\n<\/reveille-data msg_\w+>/);
     expect(result.notice).toBeNull();
@@ -301,6 +301,43 @@ describe('hearing of ends', () => {
     await chat.get('a2a_cancel_subtask', { taskId, reason: 'no longer wanted' });
     await world.pass(1_000);
     expect((await world.person.getTask(taskId)).task.state).toBe('cancelled');
+  });
+});
+
+describe('trying again', () => {
+  const spawn = { agentType: 'failing', prompt: 'x', name: 'kid', key: 'k' };
+
+  test('[TOL2.36] a worker tries its own failed subtask again, with words on what to do differently', async () => {
+    let attempts = 0;
+    const failing: Script = async (agent) => {
+      const { text } = agent.turn;
+      attempts++;
+      if (attempts === 1) return agent.report('failed', 'no', { error: 'the port is taken' });
+      return agent.report('success', text.includes('take 8080') ? 'took 8080' : 'nobody told me');
+    };
+    await using world = await rig({ scripts: { failing } });
+    const worker = await world.worker({ grants: { tools: ['a2a_*'], deniedTools: [], delegatesTo: null } });
+    const first = await worker.call('a2a_spawn_subtask', spawn, { passing: true });
+    const { taskId } = first.structured as unknown as Spawned;
+    expect(first.text).toContain(`You may want to retry it with a2a_retry_subtask`);
+    const again = await worker.call('a2a_spawn_subtask', { ...spawn, blocking: false });
+    expect(again.structured).toMatchObject({ state: 'ended', taskId, status: 'failed' });
+    expect(again.text).toContain('the port is taken');
+    await worker.get('a2a_retry_subtask', { taskId, message: 'take 8080' });
+    const second = await worker.call('a2a_await_subtasks', { taskIds: [taskId] }, { passing: true });
+    expect(second.text).toContain('took 8080');
+  });
+
+  test('[TOL2.36] nobody else’s, and not one that goes on; a chat has a tool of its own for it', async () => {
+    await using world = await rig();
+    const [worker, chat] = [await world.worker(), await world.chat()];
+    const holder = { agentType: 'holder', prompt: 'x', blocking: false };
+    const { taskId } = await chat.get<Spawned>('a2a_spawn_subtask', holder);
+    expect((await worker.call('a2a_retry_subtask', { taskId })).error?.code).toBe('not_allowed');
+    const own = await worker.get<Spawned>('a2a_spawn_subtask', holder);
+    const open = await worker.call('a2a_retry_subtask', { taskId: own.taskId });
+    expect(open).toMatchObject({ isError: true, error: { code: 'wrong_state' } });
+    expect((await chat.call('a2a_retry_subtask', { taskId })).isError).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import { connect, placeOf } from '@reveille/daemon/connect';
-import type { Delivery } from '@reveille/protocol';
-import { nextSteps, updatesText } from '@reveille/tools';
+import { nextSteps, type Delivery } from '@reveille/protocol';
+import { updatesText } from '@reveille/tools';
 import { z } from 'zod';
 import type { Io } from '../io.ts';
 import { isAlive } from './lineage.ts';

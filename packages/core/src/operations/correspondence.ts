@@ -19,7 +19,7 @@ import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { whoHears } from '../hearing.ts';
 import { isIntegrator } from '../integrator.ts';
-import { enqueue } from '../mailbox.ts';
+import { enqueue, say } from '../mailbox.ts';
 import { checkGuards } from '../plan-approval.ts';
 import { knownFor } from '../repository-agents.ts';
 import { openRequest } from '../requests.ts';
@@ -48,17 +48,8 @@ export function correspondence(
         await checkMayInstruct(tx, context, caller, session);
         if (session.state === 'ended')
           throw new ReveilleError('wrong_state', `${to} has ended and reads no messages.`);
-        const from = senderOf(caller);
-        const name = key ? `said:${nameOf(caller)}:${key}` : `said:${newId(context, 'msg')}`;
-        return enqueue(tx, context, {
-          to: id,
-          key: name,
-          kind: 'words',
-          from,
-          task: session.task,
-          text: message,
-          fresh: !key,
-        });
+        const words = { from: senderOf(caller), text: message };
+        return say(tx, context, session, key ? { ...words, key: `${nameOf(caller)}:${key}` } : words);
       });
     },
     async answer(input) {

@@ -15,6 +15,7 @@ import { raise } from '../budget-acts.ts';
 import { viewBudget } from '../budget-view.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import { say } from '../mailbox.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
@@ -59,10 +60,20 @@ export function taskOperations(
         cancel(tx, context, task, { by, why: why ?? 'cancelled by request' }),
       ),
     async retryTask(id, input) {
-      const { from: named, ...by } = parseInput(RetryInput, input ?? {});
+      const { from: named, message, ...by } = parseInput(RetryInput, input ?? {});
       if (by.agent !== undefined) await knownFor(host, id);
       const from = named === undefined ? undefined : await snapshotFor(host, caller, id, named);
-      return act('retryTask', id, (tx, task) => retryBy(tx, context, task, { caller, by, from }));
+      return act('retryTask', id, async (tx, task) => {
+        await retryBy(tx, context, task, { caller, by, from });
+        // In one change: the attempt cannot begin without it.
+        if (message !== undefined)
+          await say(
+            tx,
+            context,
+            { id: task.session, task: task.id },
+            { from: senderOf(caller), text: message },
+          );
+      });
     },
     async reviewTask(input) {
       const parsed = parseInput(ReviewInput, input);

@@ -224,6 +224,7 @@ describe('who calls', () => {
     const other = b!.spec.task.id;
     for (const tool of [
       'a2a_cancel_subtask',
+      'a2a_retry_subtask',
       'a2a_subtask_status',
       'a2a_subtask_diff',
       'a2a_discard_subtask',

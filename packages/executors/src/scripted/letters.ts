@@ -27,11 +27,11 @@ const ENDINGS: readonly (readonly [RegExp, MessageKind])[] = [
   [/ and asks for review\. Its response:$/, 'review'],
   [/ asks for changes:$/, 'changes'],
   [/, asked why it is silent, says:$/, 'idle_response'],
-  [/^progress about .*:$/, 'progress'],
-  [/^info about .*:$/, 'info'],
-  [/^error about .*:$/, 'error'],
-  [/^health about .*:$/, 'health'],
-  [/^warning about .*:$/, 'warning'],
+  [/^progress (?:about|from) .*:$/, 'progress'],
+  [/^info (?:about|from) .*:$/, 'info'],
+  [/^error (?:about|from) .*:$/, 'error'],
+  [/^health (?:about|from) .*:$/, 'health'],
+  [/^warning (?:about|from) .*:$/, 'warning'],
   [/^Reveille says:$/, 'inquiry'],
   [/ says:$/, 'words'],
 ];
@@ -45,7 +45,11 @@ export function readLetters(text: string): Letter[] {
   return letters;
 }
 
-function readHeadline(headline: string): Pick<Letter, 'kind' | 'task' | 'status' | 'request'> {
+/** Names and prompts are words of others, in quotes: what stands in them says nothing about the message. */
+const QUOTED = /"(?:[^"\\]|\\.)*"/g;
+
+function readHeadline(line: string): Pick<Letter, 'kind' | 'task' | 'status' | 'request'> {
+  const headline = line.replaceAll(QUOTED, '""');
   const task = (/\((task_[0-9a-z]+)\)/.exec(headline)?.[1] ?? null) as TaskId | null;
   for (const [ending, kind] of ENDINGS) {
     const match = ending.exec(headline);

@@ -1,8 +1,8 @@
-import { LENGTHS, type ReportResult } from '@reveille/protocol';
+import { LENGTHS, nextSteps, type ReportResult } from '@reveille/protocol';
 import { z } from 'zod';
 import { callKey } from '../call-key.ts';
 import { ACTS, WORKERS, defineTool, type RunWorld, type ToolOutput } from '../tool.ts';
-import { Update, nextSteps, updateOf, updatesText } from '../updates.ts';
+import { Update, updateOf, updatesText } from '../updates.ts';
 
 const text = z.string().max(LENGTHS.text);
 
@@ -85,7 +85,6 @@ export const notifyParent = defineTool({
   description: [
     'Sends word to your parent. "question": you need an answer. "approval_request": before something that cannot be undone. "error": something stands in your way. "progress", "info": what it should know now.',
     'Ask early, one thing at a time, with the choices you see and the one you would take; not what you can find out by reading. Then do what does not depend on the answer, or end your turn: the answer wakes you.',
-    'When you are done, call a2a_subtask_complete instead.',
     'Example: {"type":"question","message":"Support both formats? I would do only the new one.","options":["both","only the new one"]}',
   ],
   input: z.strictObject({

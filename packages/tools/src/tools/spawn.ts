@@ -1,6 +1,7 @@
 import {
   defuse,
   LENGTHS,
+  nextSteps,
   ReveilleError,
   parseAgentType,
   type SpawnInput,
@@ -10,7 +11,7 @@ import { z } from 'zod';
 import { callKey } from '../call-key.ts';
 import { budget, withoutWords } from '../schema.ts';
 import { ACTS, defineTool, type RunWorld, type ToolOutput } from '../tool.ts';
-import { Update, nextSteps, updateOf, updatesText } from '../updates.ts';
+import { Update, updateOf, updatesText } from '../updates.ts';
 import { awaitEnds, whenYouHear } from './waiting.ts';
 
 const subtask = {

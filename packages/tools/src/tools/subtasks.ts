@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { callKey } from '../call-key.ts';
 import { fence, head, quote } from '../fence.ts';
 import { requestId, taskId, workerId } from '../schema.ts';
-import { ACTS, DESTROYS, EVERYBODY, LOOKS, defineTool, type RunWorld } from '../tool.ts';
+import { ACTS, DESTROYS, EVERYBODY, LOOKS, WORKERS, defineTool, type RunWorld } from '../tool.ts';
 
 export const TaskState = z.object({
   taskId: z.string(),
@@ -92,8 +92,8 @@ export const cancelSubtask = defineTool({
   name: 'a2a_cancel_subtask',
   title: 'Cancel a subtask',
   description: [
-    'Stops a subtask you started, and everything it started itself. What it has done so far is kept on its branch, and you are told when it has ended.',
-    'For a result that is no longer wanted. To correct it, a2a_send_message is gentler.',
+    'Stops a subtask you started, and everything it started itself. What it did is kept on its branch; you are told when it has ended.',
+    'To correct it, a2a_send_message is gentler.',
   ],
   input: z.strictObject({
     taskId: taskId(''),
@@ -107,12 +107,35 @@ export const cancelSubtask = defineTool({
   },
 });
 
+export const retrySubtask = defineTool({
+  name: 'a2a_retry_subtask',
+  title: 'Retry a subtask',
+  description: [
+    'Starts a failed or cancelled subtask anew. Find out first why it failed, and say in `message` what to do differently.',
+  ],
+  input: z.strictObject({
+    taskId: taskId(''),
+    message: z.string().min(1).max(LENGTHS.text).optional().describe(''),
+    from: z.enum(['last']).optional().describe('From what the last attempt left.'),
+  }),
+  output: TaskState,
+  annotations: ACTS,
+  callers: WORKERS,
+  async run({ taskId: id, message, from }, { orchestrator }) {
+    const view = await orchestrator.retryTask(id, {
+      ...(message === undefined ? {} : { message }),
+      ...(from === undefined ? {} : { from }),
+    });
+    return { structured: stateOf(view), text: `To be tried again: ${taskLine(view)}` };
+  },
+});
+
 export const sendMessage = defineTool({
   name: 'a2a_send_message',
   title: 'Send a message to another agent',
   description: [
     'Sends words to a subtask of yours, a sibling, or your parent; they reach it between two calls, or wake it. With `requestId` they answer the question or approval request that came with that id.',
-    'To correct, to add what you have learnt, or to answer. It does not interrupt, and there is no reply unless you ask for one.',
+    'It does not interrupt, and there is no reply unless you ask for one.',
   ],
   input: z.strictObject({
     workerId: workerId('Its task or session; not needed with requestId.').optional(),

@@ -1,8 +1,8 @@
-import type { TaskId } from '@reveille/protocol';
+import { nextSteps, type TaskId } from '@reveille/protocol';
 import { z } from 'zod';
 import { taskId } from '../schema.ts';
 import { ACTS, EVERYBODY, WORKERS, defineTool, type RunWorld, type ToolOutput } from '../tool.ts';
-import { Update, nextSteps, updateOf, updatesText } from '../updates.ts';
+import { Update, updateOf, updatesText } from '../updates.ts';
 
 const ONE_DAY = 86_400_000;
 
@@ -70,7 +70,7 @@ export const checkUpdates = defineTool({
   name: 'a2a_check_updates',
   title: 'Read your messages',
   description: [
-    'Gives you the messages that wait for you: ends of subtasks, questions, answers, words of a person. With `taskIds` only those about these subtasks; the rest keeps waiting. Each message is given once.',
+    'Gives you the messages that wait for you: ends of subtasks, questions, answers, words of a person. With `taskIds` only those about these subtasks; the rest keeps waiting.',
     'It does not wait. Call it when a notice says that mail is there, or before a decision that news could change; not in a loop.',
   ],
   input: z.strictObject({

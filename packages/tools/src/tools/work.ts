@@ -105,7 +105,7 @@ export const discardSubtask = defineTool({
   name: 'a2a_discard_subtask',
   title: 'Discard what a subtask made',
   description: [
-    'Takes away the worktree of a subtask that has ended, when you do not want its changes or have them already. A snapshot is kept, so a person can bring it back.',
+    'Takes away the worktree of a subtask that has ended, when you do not want its changes or have them already. A snapshot is kept.',
   ],
   input: z.strictObject({ taskId: taskId('The subtask; it must have ended.') }),
   output: z.object({ taskId: z.string(), snapshot: z.string(), commit: z.string() }),
