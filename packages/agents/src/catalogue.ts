@@ -73,9 +73,12 @@ export class Catalogue implements Agents {
     return this.get(name);
   }
 
-  async role(task: Task): Promise<Role> {
+  async role(task: Task, place: Pick<Assignment, 'mayNotDelegate'> = {}): Promise<Role> {
     const { files: instructions } = this.instructions(task.targetFiles);
-    return roleOf({ definition: this.get(task.agent.name), instructions, skills: this.skills() }, task);
+    return roleOf(
+      { definition: this.get(task.agent.name), instructions, skills: this.skills(), ...place },
+      task,
+    );
   }
 
   briefing(assignment: Assignment): string {

@@ -4,7 +4,7 @@ import { nearest, parseAgentType } from '@reveille/protocol';
 import { approvalsOf } from './approvals.ts';
 import { shown, type AgentDefinition, type Place, type Problem } from './definition.ts';
 import { plainKey, readFrontMatter, type FrontMatter, type Note } from './front-matter.ts';
-import { bullets, firstParagraph, oneLine, section } from './sections.ts';
+import { bullets, firstParagraph, oneLine, section, withoutSection } from './sections.ts';
 import { SPAWNING, WRITING_TOOLS, isReadOnly, namedTools } from './tool-names.ts';
 
 export interface DefinitionFile {
@@ -99,6 +99,9 @@ const DELEGATION = [
   'when to delegate',
   'when to delegate vs do it yourself',
 ];
+
+/** The instructions of a definition without its words on handing work on. */
+export const withoutGuidance = (instructions: string): string => withoutSection(instructions, DELEGATION);
 
 const bounded = (entries: readonly string[]): string[] =>
   entries.map((entry) => entry.slice(0, LONGEST.entry));

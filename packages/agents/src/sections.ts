@@ -1,22 +1,32 @@
 /** The text below a heading of one of the given names, up to the next heading of its level or a higher one. */
-export function section(markdown: string, names: readonly string[]): string {
+export const section = (markdown: string, names: readonly string[]): string => parted(markdown, names).inside;
+
+/** A text without that section and its heading. */
+export const withoutSection = (markdown: string, names: readonly string[]): string =>
+  parted(markdown, names).outside;
+
+function parted(
+  markdown: string,
+  names: readonly string[],
+): { readonly inside: string; readonly outside: string } {
   const wanted = new Set(names);
-  const lines = markdown.split(/\r?\n/);
   let fenced = false;
+  // Of the section: 0 before it, then the level of its heading, and infinite behind it.
   let level = 0;
-  const found: string[] = [];
-  for (const line of lines) {
+  const inside: string[] = [];
+  const outside: string[] = [];
+  for (const line of markdown.split(/\r?\n/)) {
     if (/^\s*(```|~~~)/.test(line)) fenced = !fenced;
     const heading = fenced ? null : /^(#{1,6})\s/.exec(line);
     const depth = heading?.[1]?.length ?? 0;
-    if (heading && level > 0 && depth <= level) break;
+    if (heading && level > 0 && depth <= level && level !== Infinity) level = Infinity;
     if (heading && level === 0 && wanted.has(titleOf(line.slice(depth)).toLowerCase())) {
       level = depth;
       continue;
     }
-    if (level > 0) found.push(line);
+    (level > 0 && level !== Infinity ? inside : outside).push(line);
   }
-  return found.join('\n').trim();
+  return { inside: inside.join('\n').trim(), outside: outside.join('\n').trim() };
 }
 
 /** A heading may be closed by as many signs as it likes. */

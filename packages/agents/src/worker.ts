@@ -1,15 +1,16 @@
 import type { Assignment, Role } from '@reveille/core';
-import type { Task } from '@reveille/protocol';
+import { withoutDelegation, type Task } from '@reveille/protocol';
 import { briefing } from './briefing.ts';
 import type { AgentDefinition } from './definition.ts';
 import type { InstructionFile } from './instructions.ts';
 import type { Skill } from './skills.ts';
+import { withoutGuidance } from './parse-definition.ts';
 import type { Suggestion } from './suggest.ts';
 import { systemPrompt } from './system-prompt.ts';
 import { TOOL_NAMES, allowedTools } from './tool-names.ts';
 
 /** What there is where the agent works. */
-export interface Surroundings {
+export interface Surroundings extends Pick<Assignment, 'mayNotDelegate'> {
   /** Undefined: its file is gone, or is no longer trusted. */
   readonly definition: AgentDefinition | undefined;
   readonly instructions: readonly InstructionFile[];
@@ -17,11 +18,15 @@ export interface Surroundings {
 }
 
 /** Whose definition is gone has what every worker needs, and changes nothing. */
-export function roleOf({ definition, instructions, skills }: Surroundings, { model }: Task): Role {
-  const { tools, deniedTools, readOnly } = definition ?? { tools: [], deniedTools: [], readOnly: true };
+export function roleOf(
+  { definition, instructions, skills, mayNotDelegate }: Surroundings,
+  { model }: Task,
+): Role {
+  const own = definition ?? { instructions: GONE, tools: [], deniedTools: [], readOnly: true };
+  const { tools, deniedTools, readOnly } = mayNotDelegate === undefined ? own : withoutDelegation(own);
   const loads = allowedTools({ tools, deniedTools }, ['load_skill']).length > 0;
   const prompt = systemPrompt({
-    definition: definition ?? { instructions: GONE },
+    definition: mayNotDelegate === undefined ? own : { instructions: withoutGuidance(own.instructions) },
     instructions,
     skills: loads ? skills : [],
   });

@@ -1,6 +1,7 @@
 import type { Assignment } from '@reveille/core';
-import type { Task } from '@reveille/protocol';
+import { DELEGATION_TOOLS, type Task } from '@reveille/protocol';
 import { expect, test } from 'vitest';
+import { TOOL_NAMES, allowedTools } from '../src/tool-names.ts';
 import { place, simple } from './place.ts';
 
 const task = (name: string, more: Partial<Task> = {}): Task =>
@@ -42,6 +43,22 @@ test('[AGT5.10] the definition, the instructions on the way to its files, and th
     expect(role.systemPrompt).toContain(words);
   expect(role).toMatchObject({ readOnly: false, model: 'large', tools: at.agents.get('coder')?.tools });
   expect((await at.agents.role(task('coder'))).systemPrompt).not.toContain('Use spaces.');
+});
+
+test('[AGT4.12] whoever can hand nothing on gets no tool for it, and reads nothing of it', async () => {
+  using at = place();
+  const usual = await at.agents.role(task('coder'));
+  const deepest = await at.agents.role(task('coder'), {
+    mayNotDelegate: 'depth 1 is as deep as it goes here',
+  });
+  const given = (role: typeof usual): string[] => allowedTools(role, TOOL_NAMES);
+  expect(given(usual).filter((tool) => !given(deepest).includes(tool))).toEqual(
+    given(usual).filter((tool) => DELEGATION_TOOLS.includes(tool)),
+  );
+  expect(given(deepest)).toContain('a2a_send_message');
+  expect(usual.systemPrompt).toContain('Hand on:');
+  expect(deepest.systemPrompt).not.toMatch(/Hand on|Delegation|@\w+/);
+  expect(deepest.systemPrompt).toContain('## Output format');
 });
 
 test('[AGT5.10] whoever cannot load a skill is told of none', async () => {

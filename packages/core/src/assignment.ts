@@ -1,7 +1,7 @@
-import { formatAgentType, isReveilleError, type RunId, type Session, type Task } from '@reveille/protocol';
+import { formatAgentType, type RunId, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { isIntegrator } from './integrator.ts';
-import { checkDepth } from './limits.ts';
+import { depthLeft } from './limits.ts';
 import type { Assignment } from './ports/agents.ts';
 import type { Store } from './ports/store.ts';
 import type { Workspace } from './ports/workspaces.ts';
@@ -71,15 +71,4 @@ async function parentOf(store: Store, task: Task): Promise<Assignment['parent']>
   const { kind, name } = owner;
   const own = owner.task ? (await store.get('task', owner.task))?.doc : undefined;
   return { kind, name, ...(own ? { task: { id: own.id, prompt: own.prompt } } : {}) };
-}
-
-/** Why its depth lets it spawn nobody, if so. */
-function depthLeft(settings: Context['settings'], session: Session): string | undefined {
-  try {
-    checkDepth(settings, session);
-    return undefined;
-  } catch (error) {
-    if (isReveilleError(error, 'limit_reached')) return `depth ${session.depth} is as deep as it goes here`;
-    throw error;
-  }
 }

@@ -14,6 +14,7 @@ import { openWorkspace } from './checkouts.ts';
 import type { Context } from './context.ts';
 import { tellLate } from './decide.ts';
 import { isIntegrator } from './integrator.ts';
+import { depthLeft } from './limits.ts';
 import type { Role } from './ports/agents.ts';
 import type { Executor } from './ports/executor.ts';
 import { NOTHING_FOUND, type Findings, type Workspace } from './ports/workspaces.ts';
@@ -57,9 +58,11 @@ export class Checkout {
 
   /** Nobody has defined the one that integrates: it is no agent of a model. */
   async #roleOf(task: Task): Promise<Role | null> {
-    const { agents } = this.#context;
+    const { agents, store, settings } = this.#context;
     if (!agents.role || isIntegrator(task)) return null;
-    const role = await agents.role(task);
+    const session = (await store.get('session', task.session))?.doc;
+    const mayNotDelegate = session && depthLeft(settings, session);
+    const role = await agents.role(task, mayNotDelegate === undefined ? {} : { mayNotDelegate });
     // Whatever else it may: work under review is not changed by its reviewer.
     return task.reviews ? { ...role, readOnly: true } : role;
   }

@@ -11,6 +11,7 @@ export { OPERATIONS } from './orchestrator.ts';
 export { authorize, checkCaller } from './authority.ts';
 export { RunTally } from './run-counts.ts';
 export { DEFAULTS, type Settings } from './settings.ts';
+export { depthLeft } from './limits.ts';
 export { mayMove } from './task-table.ts';
 export { knownAmount } from './usage.ts';
 export { verdictIn } from './verdict.ts';

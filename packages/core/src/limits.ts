@@ -1,4 +1,11 @@
-import { ReveilleError, type Session, type SpawnInput, type Task, type AgentType } from '@reveille/protocol';
+import {
+  ReveilleError,
+  isReveilleError,
+  type Session,
+  type SpawnInput,
+  type Task,
+  type AgentType,
+} from '@reveille/protocol';
 import type { Settings } from './settings.ts';
 import type { Tx } from './tx.ts';
 
@@ -14,11 +21,23 @@ export function checkSpawn(settings: Settings, parent: Session, now: number): vo
   if (inWindow + 1 > perMinute) throw refused('spawns per minute', inWindow + 1, perMinute, 'Wait a minute.');
 }
 
-export function checkDepth(settings: Settings, parent: Session): void {
+export function checkDepth(settings: Pick<Settings, 'depth'>, parent: Session): void {
   const depth = parent.depth + 1;
   const max = parent.rootKind === 'orchestrator' ? settings.depth.orchestrator : settings.depth.standalone;
   if (depth > max)
     throw refused('depth', depth, max, 'Do the work yourself, or report that it should be split.');
+}
+
+/** Why its depth lets a session have no subtasks, if so. One that has some, from before a setting was changed, keeps them. */
+export function depthLeft(settings: Pick<Settings, 'depth'>, session: Session): string | undefined {
+  if (session.childrenTotal > 0) return undefined;
+  try {
+    checkDepth(settings, session);
+    return undefined;
+  } catch (error) {
+    if (isReveilleError(error, 'limit_reached')) return `depth ${session.depth} is as deep as it goes here`;
+    throw error;
+  }
 }
 
 const MINUTE = 60_000;

@@ -1,4 +1,5 @@
 import type { Assignment, Role } from '@reveille/core';
+import type { Task } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { product, quiet, refused, start } from './world.ts';
 
@@ -22,6 +23,26 @@ describe('what an agent is started with', () => {
     const second = world.worker('a');
     expect(second).not.toBe(first);
     expect(second.spec.role).toEqual(role('coder'));
+  });
+
+  test('[AGT4.33] who says who it is hears whether its depth lets it hand work on', async () => {
+    const places: Record<string, unknown> = {};
+    const definitions = {
+      role: async ({ name, agent }: Task, place: object) => {
+        places[name] = place;
+        return role(agent.name);
+      },
+    };
+    await using world = await start({ definitions, settings: { depth: { orchestrator: 2, standalone: 1 } } });
+    await world.plan({ a: [] });
+    await world.worker('a').spawns('deep', { name: 'deep' });
+    const chat = await world.chat();
+    await chat.spawns('of a chat', { name: 'of a chat' });
+    expect(places).toEqual({
+      a: {},
+      deep: { mayNotDelegate: 'depth 2 is as deep as it goes here' },
+      'of a chat': { mayNotDelegate: 'depth 1 is as deep as it goes here' },
+    });
   });
 
   test('[AGT4.30] without anybody who defines agents there is no role, and no harm', async () => {

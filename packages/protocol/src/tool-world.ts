@@ -136,6 +136,27 @@ export interface ToolGrants {
   readonly delegatesTo: readonly string[] | null;
 }
 
+/** Tools of use only to whoever can have subtasks: a run at the deepest level is not offered them (AGT4). */
+export const DELEGATION_TOOLS: readonly string[] = [
+  'a2a_list_agents',
+  'a2a_list_specialists',
+  'a2a_spawn_subtask',
+  'a2a_spawn_parallel_subtasks',
+  'a2a_await_subtasks',
+  'a2a_subtask_status',
+  'a2a_cancel_subtask',
+  'a2a_retry_subtask',
+  'a2a_subtask_diff',
+  'a2a_pull_subtask_changes',
+  'a2a_discard_subtask',
+];
+
+/** What a definition allows, less what is of no use at the deepest level. */
+export const withoutDelegation = <G extends Pick<ToolGrants, 'deniedTools'>>(grants: G): G => ({
+  ...grants,
+  deniedTools: [...grants.deniedTools, ...DELEGATION_TOOLS],
+});
+
 /**
  * Whether grants hold a tool. `*` does not hold the orchestrator's tools: a definition that is to have them names them
  * (`orchestrator_*`).

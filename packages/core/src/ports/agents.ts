@@ -69,8 +69,8 @@ export interface Agents {
    * them can allow what another does not.
    */
   policy?(agent: AgentType, repository: string | null): readonly PolicyLayer[];
-  /** Asked each time an agent is started. */
-  role?(task: Task): Promise<Role>;
+  /** Asked each time an agent is started. `mayNotDelegate`: why it could spawn nobody, if so. */
+  role?(task: Task, place: Pick<Assignment, 'mayNotDelegate'>): Promise<Role>;
   /** The words in which a worker is handed its task; without it they are core's own, which are fewer. */
   briefing?(assignment: Assignment): string;
 }

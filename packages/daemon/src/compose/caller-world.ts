@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { RunTally } from '@reveille/core';
-import type {
-  Caller,
-  CallerWorld,
-  CommandEnd,
-  CommandOptions,
-  RunId,
-  Task,
-  ToolFiles,
-  ToolGrants,
-  ToolNavigation,
-  ToolTally,
-  ToolWorkspace,
+import { depthLeft, type RunTally } from '@reveille/core';
+import {
+  withoutDelegation,
+  type Caller,
+  type CallerWorld,
+  type CommandEnd,
+  type CommandOptions,
+  type RunId,
+  type Session,
+  type Task,
+  type ToolFiles,
+  type ToolGrants,
+  type ToolNavigation,
+  type ToolTally,
+  type ToolWorkspace,
 } from '@reveille/protocol';
 import { OutputShelf, type McpCaller } from '@reveille/tools';
 import type { Boundary, FileDoor } from '@reveille/worktrees';
@@ -45,7 +47,7 @@ export class CallerWorlds {
 
   async #worldOf(caller: Caller): Promise<CallerWorld> {
     const { world, agents } = this.#rooms;
-    const { task, repository } = await this.#placeOf(caller);
+    const { session, task, repository } = await this.#placeOf(caller);
     if (repository !== null) await agents.know(repository);
     const catalogue = agents.in(repository);
     const definition = task ? catalogue.get(task.agent.name) : undefined;
@@ -55,7 +57,7 @@ export class CallerWorlds {
     return {
       caller,
       orchestrator,
-      grants: task ? (definition ?? NOTHING) : null,
+      grants: session && task ? this.#grantsOf(session, definition) : null,
       workspace,
       navigation: task && workspace ? this.#navigationOf(task, { readOnly, files: workspace.files }) : null,
       ...(caller.kind === 'worker'
@@ -84,11 +86,20 @@ export class CallerWorlds {
     return { add: (kind, times) => tally.add(run, kind, times) };
   }
 
-  async #placeOf(caller: Caller): Promise<{ task: Task | null; repository: string | null }> {
-    if (caller.kind === 'person') return { task: null, repository: null };
+  /** An agent whose definition is gone may do what every worker may, and no more. */
+  #grantsOf(session: Session, definition: ToolGrants = NOTHING): ToolGrants {
+    return depthLeft(this.#rooms.world.config.engine, session) === undefined
+      ? definition
+      : withoutDelegation(definition);
+  }
+
+  async #placeOf(
+    caller: Caller,
+  ): Promise<{ session: Session | null; task: Task | null; repository: string | null }> {
+    if (caller.kind === 'person') return { session: null, task: null, repository: null };
     const session = await this.#rooms.world.sessionOf(caller.session);
     const task = session?.task ? await this.#rooms.world.taskOf(session.task) : null;
-    return { task, repository: session?.repository ?? null };
+    return { session, task, repository: session?.repository ?? null };
   }
 
   /** Where it would happen: the checkout as it is then, if there is one. */
@@ -123,7 +134,6 @@ export class CallerWorlds {
   }
 }
 
-/** An agent whose definition is gone may do what every worker may, and no more. */
 const NOTHING: ToolGrants = { tools: [], deniedTools: [], delegatesTo: [] };
 
 function keyOf(caller: Caller): string {

@@ -91,9 +91,9 @@ export class RepositoryAgents implements Agents {
   }
 
   /** An earlier life of the daemon may have known the repository, this one not yet. */
-  async role(task: Task): Promise<Role> {
+  async role(task: Task, place: Pick<Assignment, 'mayNotDelegate'> = {}): Promise<Role> {
     if (task.repository !== null) await this.know(task.repository);
-    return this.in(task.repository).role(task);
+    return this.in(task.repository).role(task, place);
   }
 
   briefing(assignment: Assignment): string {

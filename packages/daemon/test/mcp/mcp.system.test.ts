@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HTTP_ROUTES, type SessionId, type TaskId } from '@reveille/protocol';
+import { DELEGATION_TOOLS, HTTP_ROUTES, type SessionId, type TaskId } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { until } from '../house.ts';
 import { request, wire } from '../wire.ts';
@@ -209,6 +209,17 @@ describe('who calls', () => {
       await door.stop();
       rmSync(root, { recursive: true });
     }
+  });
+
+  test('[AGT4.34] a worker at the deepest level is not offered what it could hand work on with', async () => {
+    await using door = await McpDoor.make();
+    const { credential } = await door.session('ann');
+    await using chat = await McpClient.connect(door, credential, era);
+    const deep = await door.stage.at(await spawn(chat, 'x'));
+    await using worker = await McpClient.connect(door, door.credentialOf(deep), era);
+    expect(worker.tools).toEqual(expect.arrayContaining(['a2a_subtask_complete', 'a2a_send_message']));
+    expect(worker.tools.filter((name) => DELEGATION_TOOLS.includes(name))).toEqual([]);
+    expect((await worker.call('a2a_spawn_subtask', { prompt: 'y' })).isError).toBe(true);
   });
 
   test('[MCP37] a worker’s token is worth nothing for another’s task, nor after its run, nor under a newer lease', async () => {
