@@ -160,6 +160,15 @@ describe('the table of what wakes it', () => {
     expect(await world.mail(boss.spec.session, 'answer')).toEqual([]);
   });
 
+  test('[ORC1.7] a worker that does the same again and again: yes', async () => {
+    const { world: opened, boss } = await resting({ a: [] });
+    await using world = opened;
+    for (let i = 0; i < 5; i++) await world.worker('a').calls('read_file', { digest: 'the same' });
+    await quiet();
+    expect(boss.turns).toHaveLength(2);
+    expect(boss.last.text).toContain('called read_file with the same arguments 5 times in a row');
+  });
+
   test('[ORC1.7] a task that waits for its decision: a review, and what an idle worker says', async () => {
     const { world: opened, boss } = await goal({}, 'start');
     await using world = opened;

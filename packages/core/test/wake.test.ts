@@ -446,3 +446,23 @@ describe('a wake-up is a hint', () => {
     expect(a.turns).toHaveLength(2);
   });
 });
+
+test('[WAK7] a turn that mail started is on record like any other: events, and what it used', async () => {
+  await using world = await start();
+  await world.plan({ parent: [] });
+  const parent = world.worker('parent');
+  await parent.spawns('child');
+  await parent.uses('first', 10);
+  await parent.ends();
+  await world.worker('child').reports('done');
+  await parent.uses('woken', 7);
+  await parent.ends('seen');
+  const { run } = await world.person.getTask(parent.task);
+  expect(run).toMatchObject({ turns: 3, used: { tokens: 17 } });
+  const [end] = await world.mail(parent.spec.session, 'end');
+  const about = (await world.events()).filter((event) => event.run === parent.spec.run);
+  const opened = about.filter(({ type }) => type === 'turn.opened').map(({ data }) => data?.['turn']);
+  expect(opened.slice(0, 2)).toEqual([1, 2]);
+  const taken = (await world.events('message.delivered')).find(({ messages }) => messages?.includes(end!.id));
+  expect(taken?.data).toMatchObject({ by: `${parent.spec.run}/2` });
+});

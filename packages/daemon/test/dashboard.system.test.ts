@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Agent, Executor, ExecutorEvent, StartSpec } from '@reveille/core';
 import { expect, test } from 'vitest';
+import { recording } from '../src/dashboard/recording.ts';
 import { Pages } from '../src/dashboard/pages.ts';
 import { Transcripts } from '../src/dashboard/transcripts.ts';
 
@@ -88,4 +90,52 @@ test('[DSH1.16][BND7.32] a transcript that grows without end keeps what is newes
   expect(entries.filter(({ kind }) => kind === 'note')).toHaveLength(1);
   expect(entries.at(-1)?.text).toMatch(/^entry 199 /);
   expect(statSync(join(folder.path, 'task_1', 'run_1.jsonl')).size).toBeLessThanOrEqual(4_000);
+});
+
+test('[WAK7.1] what a woken turn is given and says is in the transcript like the first one', async () => {
+  using folder = new Folder();
+  await using transcripts = new Transcripts({
+    folder: folder.path,
+    failed: (error) => expect(error).toBeUndefined(),
+  });
+  const heard: ExecutorEvent[] = [];
+  const agent: Agent = {
+    turn: () => undefined,
+    steer: async () => 'taken',
+    interrupt: () => undefined,
+    seen: async () => new Map(),
+    stop: async () => undefined,
+  };
+  let tell: StartSpec['report'] = () => undefined;
+  const start = (spec: StartSpec): Agent => {
+    tell = spec.report;
+    return agent;
+  };
+  const executor = { start, reap: async () => undefined, steers: true } as unknown as Executor;
+  const clock = { now: () => 1, mono: () => 1, after: () => () => undefined };
+  const recorded = recording({ backends: () => ['x'], get: () => executor }, transcripts, clock).get('x')!;
+  const spec = {
+    run: 'run_1',
+    task: { id: 'task_1' },
+    report: (event: ExecutorEvent) => void heard.push(event),
+  };
+  const parent = recorded.start(spec as unknown as StartSpec);
+  const turns = [
+    'the task',
+    'your subtask "kid" (task_2) received the task "x"; it ended: success. Its response:',
+  ];
+  for (const [i, text] of turns.entries()) {
+    parent.turn({ turn: i + 1, given: [], text });
+    tell({ type: 'output', text: `answer ${i + 1}` });
+    tell({ type: 'turn_ended', turn: i + 1, lastWords: `answer ${i + 1}` });
+  }
+  const { entries } = await transcripts.read('task_1', 'run_1', { after: 0, limit: 20 });
+  const shown = entries.filter(({ kind }) => kind === 'given' || kind === 'said');
+  expect(shown.map(({ kind, text }) => [kind, text])).toEqual([
+    ['given', turns[0]],
+    ['said', 'answer 1'],
+    ['given', turns[1]],
+    ['said', 'answer 2'],
+  ]);
+  expect(heard.filter(({ type }) => type === 'output')).toHaveLength(2);
 });

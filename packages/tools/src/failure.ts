@@ -24,7 +24,9 @@ const MOST_LISTED = 20;
 
 /** The error as a model is told it: what was wrong, what is there instead, what to do. */
 export function teachingError(error: ReveilleError): string {
-  const lines = [`Refused (${error.code}): ${defuse(head(error.message, 4_000))}`];
+  // A refusal of the engine says so itself.
+  const words = error.message.replace(/^Refused: /, '');
+  const lines = [`Refused (${error.code}): ${defuse(head(words, 4_000))}`];
   const known = listed(error.data['known']);
   if (known && !known.every((name) => error.message.includes(name)))
     lines.push(`There are: ${known.join(', ')}`);

@@ -22,7 +22,9 @@ export function parseToolInput(tool: Tool, raw: unknown): unknown {
   if (parsed.success) return parsed.data;
   throw teach(
     tool,
-    parsed.error.issues.flatMap((issue) => [...problemsOf(issue, tool.input)]),
+    parsed.error.issues.flatMap((issue) => [
+      ...problemsOf(issue, tool.input, missingIn(parsed.error.issues)),
+    ]),
   );
 }
 
@@ -36,22 +38,42 @@ const notAnObject = (given: unknown): string =>
     ? 'a string was sent; send the parameters as a JSON object, not as text'
     : `${Array.isArray(given) ? 'a list' : `a ${typeof given}`} was sent; send the parameters as a JSON object`;
 
-function* problemsOf(issue: z.core.$ZodIssue, input: z.ZodObject): Generator<Problem> {
+const isMissing = (issue: z.core.$ZodIssue): boolean =>
+  issue.code === 'invalid_type' && issue.input === undefined;
+
+/** The places where something is missing: what was sent under another name was meant for one of these. */
+const missingIn = (issues: readonly z.core.$ZodIssue[]): readonly string[] =>
+  issues.filter(isMissing).map(({ path }) => place(path));
+
+function* problemsOf(
+  issue: z.core.$ZodIssue,
+  input: z.ZodObject,
+  missing: readonly string[],
+): Generator<Problem> {
   const at = place(issue.path);
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(input, issue.path);
-    for (const key of issue.keys) yield { at: place([...issue.path, key]), problem: unknownKey(key, known) };
+    // The one that has to be sent, or else the first that was not: the main one comes first.
+    const meant =
+      known.find((key) => missing.includes(place([...issue.path, key]))) ??
+      known.find((key) => !isRecord(issue.input) || !(key in issue.input));
+    for (const key of issue.keys)
+      yield { at: place([...issue.path, key]), problem: unknownKey(key, known, meant) };
     return;
   }
-  const missing = issue.code === 'invalid_type' && issue.input === undefined;
-  yield { at, problem: missing ? `is missing; send ${article(issue.expected)}` : issue.message };
+  const missed = issue.code === 'invalid_type' && isMissing(issue);
+  yield { at, problem: missed ? `is missing; send ${article(issue.expected)}` : issue.message };
 }
 
 const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
 
-function unknownKey(key: string, known: readonly string[]): string {
+/** `meant`: what a name that is like none of them stands for. */
+function unknownKey(key: string, known: readonly string[], meant?: string): string {
   if (known.length === 0) return 'is not a parameter; there are none';
-  const [closest, ...others] = nearest(key, known);
+  const near = nearest(key, known);
+  const isAlike = near[0]?.toLowerCase().includes(key.toLowerCase()) || key.includes(near[0] ?? key);
+  const closest = isAlike ? near[0] : (meant ?? near[0]);
+  const others = near.filter((name) => name !== closest);
   const rest = others.length > 0 ? ` The others are: ${others.toSorted().join(', ')}.` : '';
   return `is not a parameter. The nearest is ${closest}.${rest}`;
 }

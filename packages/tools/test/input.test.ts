@@ -13,6 +13,22 @@ describe('errors that teach', () => {
     expect(text).toContain('What it takes: a2a_spawn_subtask({ agentType?: string, prompt: string');
   });
 
+  test('[TOL3.1] a name that is like none of them is taken for the one that is missing, or for the main one', async () => {
+    await using world = await rig();
+    const worker = await world.worker({ workspace: {} as never });
+    const { text } = await worker.call('search_text', { query: 'add' });
+    expect(text).toContain('query: is not a parameter. The nearest is pattern.');
+    const spawn = await worker.call('a2a_spawn_subtask', { task: 'x' });
+    expect(spawn.text).toContain('task: is not a parameter. The nearest is prompt.');
+  });
+
+  test('[TOL3.8] a refusal is called one once', async () => {
+    await using world = await rig();
+    const chat = await world.chat();
+    const { text } = await chat.call('a2a_spawn_subtask', { agentType: 'codr', prompt: 'x' });
+    expect(text).toMatch(/^Refused \(unknown_agent\): there is no agent "codr"/);
+  });
+
   test('[TOL3.1] so inside lists, with the place', async () => {
     await using world = await rig();
     const chat = await world.chat();

@@ -66,10 +66,14 @@ describe('plans', () => {
         { id: 'a', description: 'x', dependencies: ['zzz'] },
         { id: 'b', description: 'y', agent: 'nobody' },
         { id: 'b', description: 'z', dependencies: ['b'] },
+        { id: ' ', description: '', targetFiles: [''] },
+        { id: 'c', description: 'x', dependencies: ['d'] },
+        { id: 'd', description: 'x', dependencies: ['c'] },
       ],
     });
     expect(result).toMatchObject({ isError: true, error: { code: 'invalid_input' } });
-    for (const word of ['zzz', 'nobody', 'tasks[2]']) expect(result.text).toContain(word);
+    for (const word of ['zzz', 'nobody', 'tasks[2]', 'tasks[3].id', 'tasks[3].description', 'cycle'])
+      expect(result.text).toContain(word);
     expect(await world.person.listPlans()).toEqual([]);
   });
 

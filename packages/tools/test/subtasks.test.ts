@@ -206,11 +206,14 @@ describe('hearing of ends', () => {
       prompt: 'x',
       blocking: false,
     });
+    const began = world.fake!.mono();
     const result = await chat.call(
       'a2a_await_subtasks',
       { taskIds: [taskId], timeout: 3_600_000 },
       { patienceMs: 1_000, passing: true },
     );
+    // By the clock that moves only while the call is waited for.
+    expect(world.fake!.mono() - began).toBeLessThanOrEqual(1_100);
     expect(result.structured).toMatchObject({ done: false, why: 'timeout', open: [taskId] });
     expect(result.text).toContain(taskId);
   });

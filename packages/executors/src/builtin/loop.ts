@@ -241,9 +241,7 @@ export class Loop {
     const results = new Map<string, BuiltinResult>();
     for (const group of together(calls, byName))
       await Promise.all(
-        group.map(async (call) =>
-          results.set(call.id, await this.#call(call, byName.get(call.name), signal)),
-        ),
+        group.map(async (call) => results.set(call.id, await this.#call(call, byName, signal))),
       );
     const content = calls.map((call) => resultPart(call, results.get(call.id)));
     await transcript.results({ role: 'tool', content });
@@ -254,22 +252,36 @@ export class Loop {
     });
   }
 
-  async #call(call: Call, tool: BuiltinTool | undefined, signal: AbortSignal): Promise<BuiltinResult> {
+  async #call(
+    call: Call,
+    tools: ReadonlyMap<string, BuiltinTool>,
+    signal: AbortSignal,
+  ): Promise<BuiltinResult> {
     const { spec, tell, transcript } = this.#options;
     const digest = `${call.name} ${JSON.stringify(call.input)}`;
     const id = `${spec.epoch}-${++this.#numbers}`;
     // Local models number their calls from the start in every answer.
     const callId = `${spec.run}:${transcript.answers}:${call.id}`;
     tell({ type: 'tool_call', id, name: call.name, digest: digest.length > 500 ? hashed(digest) : digest });
-    const result = await this.#execute(call, tool, { callId, signal });
+    const result = await this.#execute(call, tools, { callId, signal });
     const path = touched(call, result);
     if (path !== null) tell({ type: 'file_touched', path });
-    tell({ type: 'tool_end', id, failed: result.isError, news: this.#isNews(tool, digest, result) });
+    const news = this.#isNews(tools.get(call.name), digest, result);
+    tell({ type: 'tool_end', id, failed: result.isError, news });
     return result;
   }
 
-  async #execute(call: Call, tool: BuiltinTool | undefined, how: Parameters<BuiltinTool['execute']>[1]) {
-    if (!tool) return failed(`There is no tool "${call.name.slice(0, 100)}".`);
+  async #execute(
+    call: Call,
+    tools: ReadonlyMap<string, BuiltinTool>,
+    how: Parameters<BuiltinTool['execute']>[1],
+  ): Promise<BuiltinResult> {
+    const tool = tools.get(call.name);
+    // As the catalogue says it over MCP (TOL1).
+    if (!tool)
+      return failed(
+        `You may not use ${JSON.stringify(call.name.slice(0, 80))}. What you have: ${[...tools.keys()].join(', ')}.`,
+      );
     // A report ends the run, and with it the chance to read what came since the model was asked.
     if (isReport(call) && this.#options.transcript.hasMail) return failed(MAIL_FIRST);
     return tool.execute(call.input, how);

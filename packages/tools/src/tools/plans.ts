@@ -5,6 +5,7 @@ import {
   ReviewRounds,
   defuse,
   isId,
+  isReveilleError,
   type AddTaskInput,
   type Plan,
   type PlanId,
@@ -20,10 +21,10 @@ import { TaskState, stateOf, taskLine } from './subtasks.ts';
 
 const name = z.string().trim().min(1).max(LENGTHS.name);
 
+// What may be empty here is refused where the whole plan is checked, together with all else that is wrong with it (PLN1).
 const planTask = {
   description: z
     .string()
-    .min(1)
     .max(LENGTHS.prompt)
     .describe('The whole task; the agent knows only this and what its dependencies changed.'),
   name: name.optional().describe(''),
@@ -34,7 +35,7 @@ const planTask = {
     .default([])
     .describe('Ids of tasks that must be completed first; it starts from what they changed.'),
   targetFiles: z
-    .array(z.string().min(1).max(4_096))
+    .array(z.string().max(4_096))
     .max(LENGTHS.files)
     .default([])
     .describe('Files it will change, if known.'),
@@ -72,6 +73,13 @@ function taskInput(id: string, { description, ...rest }: PlanTask): AddTaskInput
   return Object.fromEntries(given) as unknown as AddTaskInput;
 }
 
+/** What is wrong with a plan, at the places where whoever called has put it. */
+function inOurWords(error: unknown): unknown {
+  if (!isReveilleError(error, 'invalid_input')) return error;
+  const words = error.message.replaceAll(/(tasks\[\d+\])\.prompt\b/g, '$1.description');
+  return new ReveilleError('invalid_input', words, { data: error.data, cause: error });
+}
+
 export const savePlan = defineTool({
   name: 'orchestrator_save_plan',
   title: 'Save a plan',
@@ -97,7 +105,7 @@ export const savePlan = defineTool({
     tasks: z
       .array(
         z.strictObject({
-          id: name.describe('Your name for it, for dependencies.'),
+          id: z.string().max(LENGTHS.name).describe('Your name for it, for dependencies.'),
           ...planTask,
         }),
       )
@@ -116,7 +124,9 @@ export const savePlan = defineTool({
       tasks: tasks.map(({ id, ...task }) => taskInput(id, task)),
       // As above.
     } as unknown as PlanInput;
-    const view = await orchestrator.savePlan(input, { start: autoStart });
+    const view = await orchestrator.savePlan(input, { start: autoStart }).catch((error: unknown) => {
+      throw inOurWords(error);
+    });
     const next = autoStart
       ? 'It is running; ready tasks start by themselves.'
       : 'It is a draft: orchestrator_start_plan starts it.';
