@@ -83,22 +83,16 @@ export const notifyParent = defineTool({
   name: 'a2a_notify_parent',
   title: 'Tell or ask whoever gave you the task',
   description: [
-    'Sends word to your parent. "question": you need an answer. "approval_request": before something that cannot be undone. "error": something stands in your way. "progress", "info": what it should know now.',
+    'Sends word to your parent. "question": you need an answer. "approval_request": before something that cannot be undone. "error": something stands in your way. "progress", "info": news.',
     'Ask early, one thing at a time, with the choices you see and the one you would take; not what you can find out by reading. Then do what does not depend on the answer, or end your turn: the answer wakes you.',
     'Example: {"type":"question","message":"Support both formats? I would do only the new one.","options":["both","only the new one"]}',
   ],
   input: z.strictObject({
     type: z.enum(['progress', 'question', 'approval_request', 'error', 'info']),
     message: text.min(1),
-    options: z
-      .array(z.string().max(LENGTHS.name))
-      .max(20)
-      .default([])
-      .describe(
-        'For a question or an approval: the choices. Nothing else is taken as an answer, unless you set freeText.',
-      ),
-    freeText: z.boolean().optional().describe('An answer in other words is welcome too.'),
-    progress: z.number().min(0).max(100).optional().describe('For "progress": how much is done, in percent.'),
+    options: z.array(z.string().max(LENGTHS.name)).max(20).default([]).describe('The choices, if any.'),
+    freeText: z.boolean().optional().describe('Other answers too.'),
+    progress: z.number().min(0).max(100).optional().describe('How much is done, in percent.'),
   }),
   output: z.object({ requestId: z.string().nullable(), message: z.string().nullable() }),
   annotations: ACTS,
