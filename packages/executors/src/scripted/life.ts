@@ -243,7 +243,7 @@ export class Life implements Agent, Body {
     if (isReveilleError(error, 'stale_caller') || isReveilleError(error, 'stopping')) return;
     const scarce = isScarce(error);
     this.exit('the script failed', {
-      class: scarce ? 'workspace' : 'unknown',
+      class: scarce || isReveilleError(error, 'workspace_failed') ? 'workspace' : 'unknown',
       message: String(error),
       scarce,
     });

@@ -70,8 +70,23 @@ function ignoreExisting(error: unknown): void {
   if (codeOf(error) !== 'EEXIST') throw error;
 }
 
-/** `tmp_…`: git takes away what has such a name and is old. */
+const TRIES = 5;
+
+/**
+ * A `git gc --prune=now` of the person takes away every file of such a name, however new it is: then it is placed again.
+ */
 async function placeFile(from: string, to: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await placeOnce(from, to);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** `tmp_…`: git takes away what has such a name and is old. */
+async function placeOnce(from: string, to: string): Promise<void> {
   const aside = join(to, '..', `tmp_reveille_${newId()}`);
   try {
     await link(from, aside).catch(async () => await copyFile(from, aside, constants.COPYFILE_FICLONE));

@@ -7,7 +7,7 @@ import { makeFolder } from '../creation/files.ts';
 import { layoutOf } from '../creation/layout.ts';
 import { withLock } from '../creation/lock.ts';
 import { newId } from '../creation/stage.ts';
-import { gitBytes } from '../git/git.ts';
+import { gitBytes, GitError } from '../git/git.ts';
 import { COMMITTER, identity } from './identity.ts';
 import { mergeDirIn } from './merge-dir.ts';
 import type { Scratch } from './scratch-place.ts';
@@ -45,8 +45,10 @@ async function inRoom<T>({ repository, room, gitDir, work }: RoomCall<T>): Promi
       try {
         return await inFolder({ repository, room, gitDir, work });
       } catch (error) {
-        // A ref moved: perhaps by a git that outlived the process before us. Everything is looked at again.
-        if (!isReveilleError(error, 'contention') || round === ROUNDS) throw error;
+        // A ref moved: perhaps by a git that outlived the process before us. Or the person's gc took a commit that no
+        // ref named yet. Everything is looked at again.
+        const isPassing = isReveilleError(error, 'contention') || isPruned(error);
+        if (!isPassing || round === ROUNDS) throw error;
       }
     }
   });
@@ -54,6 +56,9 @@ async function inRoom<T>({ repository, room, gitDir, work }: RoomCall<T>): Promi
     throw workspaceError(`Work on ${basename(room)}`, error);
   });
 }
+
+const isPruned = (error: unknown): boolean =>
+  error instanceof GitError && /with nonexistent object/.test(error.stderr);
 
 async function inFolder<T>({ repository, room, gitDir, work }: RoomCall<T>): Promise<T> {
   const scratches = join(room, 'scratch');

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commitLeftovers } from '../../src/work/leftovers.ts';
@@ -186,3 +186,32 @@ test('[WKT1.25] a branch that the person has checked out is not moved under thei
   expect(branchAt(world, agent)).toBe(tip);
   expect(world.home.git('show', `${left.tip}:y`)).toBe('y');
 });
+
+test('[WKT1.30] the person’s `git gc --prune=now` meanwhile keeps nothing from being taken', async () => {
+  using world = await makeWorld();
+  const agent = await world.checkout('task');
+  const packs = join(world.repository.gitDir, 'objects', 'pack');
+  let taken = 0;
+  // As gc does: whatever is called so, and however new it is. Nobody collects as often as something is placed.
+  const seen = new Set<string>();
+  using _watcher = watchFor(packs, (name) => {
+    const path = join(packs, name);
+    if (!name.startsWith('tmp_reveille_')) return;
+    seen.add(name);
+    if (seen.size % 3 !== 1 || !existsSync(path)) return;
+    rmSync(path, { force: true });
+    taken += 1;
+  });
+  for (let i = 0; taken < 4 || i < 4; i += 1) {
+    const tip = agent.commit({ file: String(i) });
+    expect(await importBranch(agent.checkout)).toMatchObject({ tip, problem: null });
+    agent.write({ left: String(i) });
+    expect(await commitLeftovers(agent.checkout, AGENT)).toMatchObject({ committed: true, problem: null });
+  }
+  world.healthy();
+});
+
+function watchFor(folder: string, seen: (name: string) => void): Disposable {
+  const watcher = watch(folder, (_, name) => name !== null && seen(name));
+  return { [Symbol.dispose]: () => watcher.close() };
+}
