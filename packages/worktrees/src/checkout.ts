@@ -33,6 +33,11 @@ export interface Checkout {
   readonly ownGitDir: string;
   /** The branch, in the person's repository and in the agent's: `reveille/<plan>/<task>`. */
   readonly branch: string;
+  /**
+   * Reveille alone moves the branch, as for an integration. Whatever the repository in the tree says is not imported: a
+   * check that runs there may commit.
+   */
+  readonly branchIsOurs?: boolean;
   /** The commit it started from, which a ref of the person's repository keeps alive. */
   readonly start: string;
 }

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { INTEGRATOR } from '@reveille/core';
 import { ReveilleError, type Task } from '@reveille/protocol';
 import { makeFolder, orNull, readJson, writeWhole } from './creation/files.ts';
 import { checkHome } from './creation/home.ts';
@@ -90,8 +91,10 @@ export class Places {
   async find(task: Task): Promise<KnownCheckout | null> {
     const known = this.#checkouts.get(task.id);
     if (known) return known;
-    const found = await findCheckout(await this.repository(task), task.id);
-    if (found) this.#checkouts.set(task.id, found);
+    const recorded = await findCheckout(await this.repository(task), task.id);
+    if (!recorded) return null;
+    const found = { ...recorded, branchIsOurs: task.agent.backend === INTEGRATOR.backend };
+    this.#checkouts.set(task.id, found);
     return found;
   }
 

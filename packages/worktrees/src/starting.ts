@@ -1,12 +1,18 @@
 import type { Made, Origin } from '@reveille/core';
 import type { DirtyPolicy } from '@reveille/protocol';
+import type { Checkout } from './checkout.ts';
 import { resolveStart, type Start } from './creation/start.ts';
 import type { FoundRepository } from './repository.ts';
+import { confirmTree } from './work/accepted.ts';
+import { capture } from './work/capture.ts';
 import { mergeBranches } from './work/merge.ts';
+import { withCheckout } from './work/scratch.ts';
 
 export interface Beginning {
   readonly start: Pick<Start, 'commit'> & Partial<Start>;
   readonly notices: readonly string[];
+  /** It is what its dependencies made, merged. */
+  readonly merged?: boolean;
 }
 
 /** The commit a checkout starts from. */
@@ -66,7 +72,16 @@ async function merged(
       );
     else ({ commit } = next);
   }
-  return { start: { commit }, notices };
+  return { start: { commit }, notices, merged: true };
+}
+
+/** The files of a new checkout are what was merged for it. */
+export async function confirmStart(checkout: Checkout): Promise<void> {
+  const { name, start: accepted } = checkout;
+  await withCheckout(checkout, async (scratch) => {
+    const { tree: found } = await capture(scratch, checkout, { base: accepted });
+    await confirmTree(scratch, { what: `Merging what ${name} depends on`, accepted, found });
+  });
 }
 
 const conflictNotice = ({ task, commit }: Made, files: readonly string[]): string =>

@@ -24,7 +24,7 @@ import { openedFor, Places, rememberRun } from './places.ts';
 import { Pools } from './pools.ts';
 import type { FoundRepository } from './repository.ts';
 import { retainSnapshots } from './retention.ts';
-import { beginningOf } from './starting.ts';
+import { beginningOf, confirmStart } from './starting.ts';
 import { Watch } from './watch.ts';
 import { checkpoint } from './work/checkpoint.ts';
 import { changedSince, diff, workProduct } from './work/diff.ts';
@@ -133,13 +133,14 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   ): Promise<Workspace & Checkout> {
     const { runSetup } = this.#options;
     const { settings, dirty } = this.#rules(repository.root);
-    const { start, notices } = await beginningOf(repository, origin, dirty ?? 'fail');
+    const { start, notices, merged } = await beginningOf(repository, origin, dirty ?? 'fail');
     const created = await createCheckout(repository, {
       plan: plan?.name ?? 'tasks',
       // The key of a task outside a plan may be the id of a tool call, which tells a person nothing.
       task: plan ? (task.key ?? task.name) : task.name,
       id: task.id,
       start,
+      ...(merged ? { confirm: confirmStart } : {}),
       author: authorOf(task),
       settings,
       readOnly,

@@ -31,6 +31,8 @@ export interface CheckoutSpec extends NameParts {
   readonly settings: WorktreeSettings;
   /** Its agent only reads: it is not given `.env` files. */
   readonly readOnly?: boolean | undefined;
+  /** Throws if its files are not those of the commit. */
+  readonly confirm?: (checkout: Checkout) => Promise<void>;
   /** Runs the set-up command; needed if the settings name one. */
   readonly runSetup?: SetupRunner;
   readonly onSetupOutput?: (text: string) => void;
@@ -125,6 +127,8 @@ async function build(
   const record = recordFor(spec, claim, await reservePorts(repository, claim.name, settings.ports));
   const checkout = checkoutOf(repository, record);
   await rename(stage.tree, treeOf(repository, claim.name));
+  // A set-up command that ran ahead, in the pool, may have changed files of the commit.
+  if (!settings.setup) await spec.confirm?.(checkout);
   const prepared = await setUp(checkout, spec, record);
   signal?.throwIfAborted();
   // Whatever was swapped meanwhile, no worktree counts that is not in a home of ours.

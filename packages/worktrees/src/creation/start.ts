@@ -127,6 +127,9 @@ export async function snapshot(
   }
 }
 
+/** The message of a commit that holds the person's uncommitted changes. */
+export const SNAPSHOT = 'The checkout as it was, uncommitted changes included';
+
 // An index split in two would be written in part to the person's git directory.
 const ADD_SETTINGS = ['-c', 'core.splitIndex=false', '-c', 'advice.addEmbeddedRepo=false'];
 
@@ -138,7 +141,7 @@ async function commitTree(
   const made = await git({
     ...call,
     args: ['commit-tree', tree, '-p', parent],
-    input: 'The checkout as it was, uncommitted changes included\n',
+    input: `${SNAPSHOT}\n`,
     env: {
       GIT_AUTHOR_NAME: name,
       GIT_AUTHOR_EMAIL: email,

@@ -1,13 +1,16 @@
 import type { Conflict } from '@reveille/protocol';
 import type { Checkout } from '../checkout.ts';
 import { capture } from '../work/capture.ts';
-import { commit } from '../work/commits.ts';
 import { importInto } from '../work/import.ts';
 import { mergeBranches } from '../work/merge.ts';
 import { branchRef, commitAt, isAncestor, moved, treeAt, updateRefs } from '../work/refs.ts';
 import { layTree, putFiles } from '../work/restore.ts';
+import type { Scratch } from '../work/scratch-place.ts';
 import { withCheckout } from '../work/scratch.ts';
+import { changesBetween, toTreeChanges } from '../work/trees.ts';
+import { droppedBase } from './base.ts';
 import type { Bench, Merged, Verdict } from './integration.ts';
+import { refusalOf } from './resolution.ts';
 
 type Verify = (command: string) => Promise<Verdict>;
 
@@ -23,15 +26,9 @@ export function benchIn(checkout: Checkout, verify: Verify): Bench {
       if (merged.commit !== undefined) return { commit: merged.commit };
       return { conflicts: merged.conflict.files as readonly Conflict[] };
     },
-    async join(other, message) {
-      const own = await tip();
-      return await commit(repository, {
-        tree: await treeAt(repository, own),
-        parents: [own, other],
-        message,
-      });
-    },
+    refusal: async (made, theirs) => await refusalOf(repository, { ours: await tip(), theirs, made }),
     lay: async (target) => await lay(checkout, target ?? (await tip()), await tip()),
+    droppedBase: async (tasks) => await droppedBase(checkout, tasks),
     verify,
     async accept(commit) {
       const update = {
@@ -49,12 +46,17 @@ async function lay(checkout: Checkout, target: string, tip: string): Promise<voi
   const { repository } = checkout;
   const [wanted, own] = [await treeAt(repository, target), await treeAt(repository, tip)];
   const laid = await withCheckout(checkout, async (scratch) => {
-    const { head } = await importInto(scratch, checkout);
-    const { tree } = await capture(scratch, checkout, { head });
-    if (tree === wanted) return true;
-    if (tree !== own) return false;
-    await layTree(scratch, checkout, { from: tree, target });
+    const judged = await importInto(scratch, checkout);
+    // Files of the target that a check built before, and git ignores, are seen and not taken for something in the way.
+    const { tree } = await capture(scratch, checkout, { ...judged, names: [target] });
+    if (await isAlike(scratch, tree, wanted)) return true;
+    if (!(await isAlike(scratch, tree, own))) return false;
+    await layTree(scratch, checkout, { from: tree, target, laid: target });
     return true;
   });
-  if (!laid) await putFiles(checkout, target, 'the next step of the integration');
+  if (!laid) await putFiles(checkout, { target, why: 'the next step of the integration' });
 }
+
+/** The same files. A link to another repository has none to be laid. */
+const isAlike = async (scratch: Scratch, a: string, b: string): Promise<boolean> =>
+  toTreeChanges(await changesBetween(scratch, a, b)).length === 0;

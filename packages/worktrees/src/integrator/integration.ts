@@ -1,4 +1,4 @@
-import type { Conflict, Message, Orchestrator, PlanView, Task, TaskView } from '@reveille/protocol';
+import type { Conflict, Message, Orchestrator, PlanView, Task, TaskId, TaskView } from '@reveille/protocol';
 
 /** What the integrator does to its checkout. The branch only ever moves to what was merged and checked. */
 export interface Bench {
@@ -10,8 +10,10 @@ export interface Bench {
   lay(commit: string | null): Promise<void>;
   /** Runs the command on what lies in the tree. */
   verify(command: string): Promise<Verdict>;
-  /** The branch as it is, with the history of this commit joined to it. */
-  join(commit: string, message: string): Promise<string>;
+  /** Why what a resolver made of the branch and this commit does not count, in words; null: it does. */
+  refusal(made: string, commit: string): Promise<string | null>;
+  /** What these tasks began from and the branch did not, in words; null: it began from the same. */
+  droppedBase(tasks: readonly TaskId[]): Promise<string | null>;
   /** Moves the branch. */
   accept(commit: string): Promise<void>;
 }
@@ -71,7 +73,25 @@ export async function integrate(integration: Integration): Promise<Outcome> {
     }
     merged.push(part.name);
   }
-  const sum = merged.length === 0 ? 'There was nothing to merge.' : `Merged: ${merged.join(', ')}.`;
+  // What a check left there goes, so that the files are those of the branch; they are compared when they are laid.
+  await bench.lay(null);
+  return await reportMerged(integration, view, { merged, leftOut });
+}
+
+interface Parts {
+  readonly merged: readonly string[];
+  readonly leftOut: readonly string[];
+}
+
+async function reportMerged(
+  { task, calls, bench }: Integration,
+  view: PlanView,
+  { merged, leftOut }: Parts,
+): Promise<Outcome> {
+  const first = inOrder(view, task).filter((part) => part.task.dependencies.length === 0);
+  const dropped = await bench.droppedBase(first.map((part) => part.task.id));
+  const all = merged.length === 0 ? 'There was nothing to merge.' : `Merged: ${merged.join(', ')}.`;
+  const sum = dropped === null ? all : `${all} ${dropped}`;
   if (leftOut.length > 0) return report(calls, 'partial', `${sum} Left out: ${leftOut.join(', ')}.`);
   return report(calls, 'success', sum);
 }
@@ -117,12 +137,16 @@ async function follow(
   const told = `"${part.name}" (${part.id}) ${trouble.why}: ${trouble.details.slice(-4_000)}`;
   if (chosen === choices.leaveOut.id) return 'left out';
   if (chosen === choices.stop.id) return fail(calls, `Stopped: ${told}`);
+  let refused = '';
   if (chosen ? chosen === choices.resolve.id : onConflict === 'resolve') {
-    const resolved = await resolve(integration, part, commit, told, verify);
-    if (resolved !== 'failed') return resolved;
+    const asked = mail.filter(({ kind, text }) => kind === 'answer' && text === choices.resolve.id).length;
+    const times = asked + (onConflict === 'resolve' ? 1 : 0);
+    const resolved = await resolve(integration, { part, commit, told, verify, tries: times * TRIES });
+    if (typeof resolved === 'string') return resolved;
+    refused = `\nThe resolver's work does not count: ${resolved.refused}.`;
   }
   const key = `${part.id}:${commit}:${mail.filter(({ kind }) => kind === 'answer').length}`;
-  const message = `${told}\nThe branch of the plan is as it was before this step.`;
+  const message = `${told}${refused}\nThe branch of the plan is as it was before this step.`;
   await calls.notifyParent({ type: 'question', message, options: [...choices.all], key: key.slice(0, 200) });
   return 'waits';
 }
@@ -139,48 +163,75 @@ function choicesFor({ id, name }: Task, commit: string) {
   return { resolve, leaveOut, stop, all: [resolve, leaveOut, stop] };
 }
 
-/** A child that starts from what is merged so far, and makes the two go together. */
-async function resolve(
-  integration: Integration,
-  part: Task,
-  commit: string,
-  told: string,
-  verify: string | null,
-): Promise<Outcome | 'resolved' | 'failed'> {
-  const { task, calls } = integration;
-  const key = `resolve:${part.id}:${commit}`;
-  const children = await calls.listTasks({ owner: task.session });
-  const child = children.find((view) => view.task.key === key);
-  if (!child) {
-    const prompt = [
-      `Merge the commit ${commit} (the work of the task "${part.name}") into your branch and commit the merge.`,
-      `What stands in the way: ${told}`,
-      ...(verify === null ? [] : [`Afterwards this must pass: ${verify}`]),
-      'Keep what both sides meant to do. Change nothing else.',
-    ].join('\n');
-    await calls.spawnSubtask(
-      { prompt, name: `resolve ${part.name}`.slice(0, 200), key },
-      { blocking: false },
-    );
-    return 'waits';
-  }
-  if (!['completed', 'failed', 'cancelled'].includes(child.task.state)) return 'waits';
-  return (await takeResolution(integration, child, commit, verify)) ? 'resolved' : 'failed';
+/** How often a resolver is asked before the owner is asked again: the second time it is told what was missing. */
+const TRIES = 2;
+
+interface ToResolve {
+  readonly part: Task;
+  readonly commit: string;
+  /** What stands in the way, in words. */
+  readonly told: string;
+  readonly verify: string | null;
+  /** How many resolvers there may be in all. */
+  readonly tries: number;
 }
 
-/** What it made counts as the two together: it was asked for that, and it was checked. */
+/** A child that starts from what is merged so far, and makes the two go together. What it made is judged, not believed. */
+async function resolve(
+  integration: Integration,
+  wanted: ToResolve,
+): Promise<'waits' | 'resolved' | { readonly refused: string }> {
+  const { task, calls } = integration;
+  const key = `resolve:${wanted.part.id}:${wanted.commit}`;
+  const children = await calls.listTasks({ owner: task.session });
+  const keyOf = (n: number): string => (n === 0 ? key : `${key}:${n + 1}`);
+  let refused: string | null = null;
+  for (let n = 0; n < wanted.tries; n += 1) {
+    const child = children.find((view) => view.task.key === keyOf(n));
+    if (!child) {
+      await askResolver(integration, wanted, { key: keyOf(n), refused });
+      return 'waits';
+    }
+    if (!['completed', 'failed', 'cancelled'].includes(child.task.state)) return 'waits';
+    // An earlier one was judged when it ended; only the last one can be new.
+    const isLast = n + 1 === wanted.tries || !children.some((view) => view.task.key === keyOf(n + 1));
+    if (isLast) refused = await takeResolution(integration, child, wanted);
+    if (isLast && refused === null) return 'resolved';
+  }
+  return { refused: refused ?? 'nothing came of it' };
+}
+
+async function askResolver(
+  { calls }: Integration,
+  { part, commit, told, verify }: ToResolve,
+  { key, refused }: { readonly key: string; readonly refused: string | null },
+): Promise<void> {
+  const prompt = [
+    `Merge the commit ${commit} (the work of the task "${part.name}") into your branch and commit the merge.`,
+    `What stands in the way: ${told}`,
+    ...(verify === null ? [] : [`Afterwards this must pass: ${verify}`]),
+    'Keep what both sides meant to do. Change nothing else: every file that git merges by itself must stay as git merges it.',
+    'Report success only when the merge is committed.',
+    ...(refused === null ? [] : [`Somebody tried before you, and it does not count: ${refused}.`]),
+  ].join('\n');
+  await calls.spawnSubtask({ prompt, name: `resolve ${part.name}`.slice(0, 200), key }, { blocking: false });
+}
+
+/** Takes what a resolver made into the branch; null: it is there. Otherwise why it does not count, for whoever is next. */
 async function takeResolution(
   integration: Integration,
-  child: TaskView,
-  commit: string,
-  verify: string | null,
-): Promise<boolean> {
+  { task, end }: TaskView,
+  { commit, verify }: ToResolve,
+): Promise<string | null> {
   const { bench } = integration;
-  const made = child.end?.work?.commit;
-  if (child.task.state !== 'completed' || !made) return false;
-  if (!(await bench.holds(made)) && (await step(integration, child.task, made, verify))) return false;
-  if (!(await bench.holds(commit))) await bench.accept(await bench.join(commit, `Join what was resolved`));
-  return true;
+  const made = end?.work?.commit;
+  if (task.state !== 'completed' || end?.status !== 'success')
+    return `"${task.name}" ended as ${end?.status ?? task.state}, not with success`;
+  if (!made) return `"${task.name}" made no commit`;
+  const refusal = await bench.refusal(made, commit);
+  if (refusal !== null) return refusal;
+  const trouble = await step(integration, task, made, verify);
+  return trouble && `it ${trouble.why}: ${trouble.details.slice(-2_000)}`;
 }
 
 /** Everything but integrations, dependencies first; what does not depend on each other in the order of its making. */

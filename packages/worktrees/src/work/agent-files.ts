@@ -37,7 +37,11 @@ export function descend(from: Directory, names: readonly string[]): Directory | 
 }
 
 /** The text of a plain file, if it has at most `most` bytes. */
-export function readSmall(folder: Directory, name: string, most: number): string | null {
+export const readSmall = (folder: Directory, name: string, most: number): string | null =>
+  readBytes(folder, name, most)?.toString('utf8') ?? null;
+
+/** The bytes of a plain file, if it has at most `most`. */
+export function readBytes(folder: Directory, name: string, most: number): Buffer | null {
   return orAbsent(() => {
     const fd = openSync(folder.at(name), READ);
     try {
@@ -46,7 +50,7 @@ export function readSmall(folder: Directory, name: string, most: number): string
       const bytes = Buffer.alloc(stats.size);
       const length = readSync(fd, bytes, 0, stats.size, 0);
       folder.confirm();
-      return bytes.toString('utf8', 0, length);
+      return bytes.subarray(0, length);
     } finally {
       closeSync(fd);
     }

@@ -4,8 +4,8 @@ import type { Checkout } from '../checkout.ts';
 import { isGitName } from '../door/names.ts';
 import { copyTree } from './copy-tree.ts';
 import { nestedFiles } from './nested.ts';
-import { changesBetween } from './trees.ts';
 import type { Scratch } from './scratch-place.ts';
+import { alsoTracked, inventedLinks } from './tracked.ts';
 import { TreeIndex } from './tree-index.ts';
 import { isUnfinished, removeUnfinished } from './unfinished.ts';
 
@@ -22,8 +22,14 @@ export interface Captured {
 }
 
 export interface CaptureOptions {
-  /** The commit whose files are tracked. */
-  readonly head: string;
+  /** The commit the files are judged against. */
+  readonly base: string;
+  /** The commit the agent stands on, if it is another. */
+  readonly head?: string;
+  /** Trees whose files are tracked besides, where they are there. */
+  readonly names?: readonly string[];
+  /** Commits that were laid just now, and that no ref names yet. */
+  readonly laid?: readonly string[];
   readonly patienceMs?: number | undefined;
   /** Changed files that stay as they are in the commit. */
   readonly skip?: (path: string) => boolean;
@@ -39,25 +45,24 @@ const PATIENCE_MS = 120_000;
 export async function capture(
   scratch: Scratch,
   checkout: Checkout,
-  { head, patienceMs = PATIENCE_MS, skip }: CaptureOptions,
+  { base, head = base, names = [], laid = [], patienceMs = PATIENCE_MS, skip }: CaptureOptions,
 ): Promise<Captured> {
   const index = new TreeIndex(scratch, checkout, patienceMs);
-  await index.begin(head);
-  await index.remove(await agentLinks(scratch, checkout, head));
-  const { changed, notices } = await sortOut(await index.changed(), { scratch, checkout, patienceMs });
+  await index.begin(base);
+  // Nobody else has what they name: their files are taken instead.
+  await index.remove(await inventedLinks(scratch, checkout.start, base));
+  const tracked = await alsoTracked(scratch, checkout, { base, head, names, laid });
+  await index.remove(tracked.untracked);
+  const listed = [...new Set([...(await index.changed()), ...tracked.paths])];
+  const { changed, notices } = await sortOut(listed, { scratch, checkout, patienceMs });
   const wanted = skip ? changed.filter((path) => !skip(path)) : changed;
   const copies = join(scratch.folder, 'tree');
   await rm(copies, { recursive: true, force: true });
   const copied = await copyTree(checkout.path, wanted, copies);
   await index.take(copied, copies);
+  await index.link(tracked.links);
   const remember = async (): Promise<void> => await index.keep();
   return { tree: await index.writeTree(), notices, leftOut: copied.leftOut, remember };
-}
-
-/** Links to other repositories that the agent committed, not those its start had: nobody else has what they name. */
-async function agentLinks(scratch: Scratch, { start }: Checkout, head: string): Promise<string[]> {
-  const changes = await changesBetween(scratch, start, head);
-  return changes.filter(({ newMode }) => newMode === '160000').map(({ path }) => path);
 }
 
 interface ChangedFiles {

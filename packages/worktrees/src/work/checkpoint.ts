@@ -13,9 +13,9 @@ import { takeState } from './state.ts';
 export async function checkpoint(checkout: Checkout): Promise<string> {
   refuseUnderWay(checkout, 'checkpointed');
   return await withCheckout(checkout, async (scratch) => {
-    const { tip, head, behind } = await importInto(scratch, checkout);
+    const { tip, base, head, behind } = await importInto(scratch, checkout);
     const parent = behind ? head : tip;
-    const state = await takeState(scratch, checkout, { head, known: [tip] });
+    const state = await takeState(scratch, checkout, { base, head, known: [tip] });
     try {
       return await keep(checkout, parent, state.tree);
     } finally {

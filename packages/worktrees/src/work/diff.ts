@@ -23,10 +23,10 @@ const MOST_PATHS = 1_000;
 /** What a branch changed against the commit it started from, or what it still has in common with it. */
 export async function diff(checkout: Checkout, options: DiffOptions = {}): Promise<Diff> {
   return await withCheckout(checkout, async (scratch) => {
-    const { tip, head, behind } = await importInto(scratch, checkout);
+    const { tip, base, head, behind } = await importInto(scratch, checkout);
     const start = await trueBase(checkout, tip);
     const whole = (options.uncommitted ?? true) && !behind;
-    const to = whole ? (await capture(scratch, checkout, { head })).tree : tip;
+    const to = whole ? (await capture(scratch, checkout, { base, head })).tree : tip;
     const files = await countChanges(scratch, start, to);
     const patch = await patchBetween(scratch, { start, to, maxBytes: options.maxBytes ?? MAX_BYTES });
     return { branch: checkout.branch, worktree: checkout.path, start, files, ...patch };
@@ -36,8 +36,8 @@ export async function diff(checkout: Checkout, options: DiffOptions = {}): Promi
 /** What is different now from a commit of ours, such as a checkpoint; uncommitted changes count. */
 export async function changedSince(checkout: Checkout, from: string): Promise<FileChange[]> {
   return await withCheckout(checkout, async (scratch) => {
-    const { head } = await importInto(scratch, checkout);
-    const { tree } = await capture(scratch, checkout, { head });
+    const { base, head } = await importInto(scratch, checkout);
+    const { tree } = await capture(scratch, checkout, { base, head });
     return await countChanges(scratch, from, tree);
   });
 }

@@ -8,7 +8,12 @@ const PULLED = 'refs/reveille/pulled/';
  * and its snapshots stay; and where it was pulled into another, that one still has it as a part of its history to be.
  */
 export async function forgetCheckout(repository: Repository, name: string): Promise<void> {
-  const refs = await readRefs(repository, [REFS.seen(name), REFS.checkpoints(name), PULLED]);
+  const refs = await readRefs(repository, [
+    REFS.seen(name),
+    REFS.restored(name),
+    REFS.checkpoints(name),
+    PULLED,
+  ]);
   const updates = [...refs].flatMap(([ref, commit]): RefUpdate[] => {
     const gone = { ref, from: commit, to: null };
     if (!ref.startsWith(PULLED) || ref.startsWith(REFS.pulled(name, ''))) return [gone];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ReveilleError, type FileChange, type Pulled } from '@reveille/protocol';
 import type { Repository } from '../checkout.ts';
 import { git, type GitAnswer, type GitCall } from '../git/git.ts';
+import { confirmTree } from './accepted.ts';
 import { countChanges } from './counts.ts';
 import { lockHome, settleHome, type HomeMove } from './home-lock.ts';
 import { copyIndex } from './index-file.ts';
@@ -12,7 +13,7 @@ import { mergeBranches, type MergeSpec } from './merge.ts';
 import { commitAt, moved } from './refs.ts';
 import type { Scratch } from './scratch-place.ts';
 import { withRepository } from './scratch.ts';
-import { changesBetween, toTreeChanges } from './trees.ts';
+import { changesBetween, linkFolders, toTreeChanges } from './trees.ts';
 
 /** `headDir`: where the person works in a linked worktree of their own, that one's git directory. */
 export type HomeRepository = Repository & { readonly headDir?: string };
@@ -69,19 +70,42 @@ async function standsAt(repository: HomeRepository): Promise<Omit<HomeMove, 'to'
 
 async function moveHome(scratch: Scratch, move: HomeMove, branch: string): Promise<Pulled> {
   const { repository, folder } = scratch;
-  const changes = toTreeChanges(await changesBetween(scratch, move.from, move.to));
+  const between = await changesBetween(scratch, move.from, move.to);
+  const [changes, links] = [toTreeChanges(between), linkFolders(between)];
   const puts = changes.filter((change) => change.puts).map(({ path }) => path);
   const staged = await stageHome(scratch, move, { puts, branch });
   await lockHome(folder, move);
   await refuseDirty(scratch, move);
   const until = { ref: move.ref, from: move.from, to: move.to, why: `merge ${branch}` };
-  const conflicts = await lay(repository, { folder, root: move.root, staged, changes, until });
+  const conflicts = await lay(repository, { folder, root: move.root, staged, changes, links, until });
   if (conflicts.length > 0) return { merged: false, conflicts };
+  await confirmHome(
+    scratch,
+    move,
+    changes.map(({ path }) => path).filter((path) => !links.come.includes(path)),
+  );
   // From here on it is done: whoever settles the scratch brings the index after.
   if (!(await concludeLaying(repository, folder, until))) throw moved(move.ref);
   await settleHome(repository, folder);
   const files: FileChange[] = await countChanges(scratch, move.from, move.to);
   return { merged: true, commit: move.to, files };
+}
+
+/** What lies in the checkout now, as the person's own git would commit it. */
+async function confirmHome(scratch: Scratch, move: HomeMove, paths: readonly string[]): Promise<void> {
+  const { folder, objects, repository } = scratch;
+  const place = {
+    indexFile: join(folder, 'confirm-index'),
+    env: { GIT_OBJECT_DIRECTORY: objects },
+    alternates: [join(repository.gitDir, 'objects')],
+  };
+  await asked(move, { ...place, args: ['read-tree', move.from] });
+  const input = paths.map((path) => `${path}\0`).join('');
+  const args = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
+  await asked(move, { ...place, workTree: move.root, args, input });
+  const found = (await asked(move, { ...place, args: ['write-tree'] })).stdout.trim();
+  const only = new Set(paths.map((path) => Buffer.from(path, 'utf8').toString('latin1')));
+  await confirmTree(scratch, { what: `The merge into ${move.root}`, accepted: move.to, found, only });
 }
 
 /** As the person's own git would write them: with the line ends their repository asks for. */

@@ -44,8 +44,10 @@ export async function importBranch(checkout: Checkout): Promise<Imported> {
 
 /** What else an import found out. */
 export interface Standpoint extends Imported {
-  /** The commit the agent's files belong to. */
+  /** The commit the agent stands on. */
   readonly head: string;
+  /** The commit its files are judged against: what we committed on top of the agent's commit is in its tree too. */
+  readonly base: string;
   /** It only looks at something older: its branch is ahead of it. */
   readonly behind: boolean;
   readonly underWay: UnderWay | null;
@@ -53,6 +55,7 @@ export interface Standpoint extends Imported {
 
 export async function importInto(scratch: Scratch, checkout: Checkout): Promise<Standpoint> {
   const standing = await standingOf(checkout);
+  if (checkout.branchIsOurs) return standsOnBranch(checkout, standing);
   const last = standing.branch ?? standing.seen ?? checkout.start;
   const agent = await readAgent(checkout);
   const candidates = [...new Set([agent.head, agent.branch].filter((oid) => oid !== null))];
@@ -72,12 +75,19 @@ export async function importInto(scratch: Scratch, checkout: Checkout): Promise<
       imported: result.tip !== last,
       problem: result.problem ?? problem,
       head,
+      base: head === tip ? result.tip : head,
       behind: head !== tip && tip === agent.branch && underWay !== 'rebase',
       underWay,
     };
   } finally {
     await taken.release();
   }
+}
+
+function standsOnBranch({ start }: Checkout, { branch }: Standing): Standpoint {
+  const tip = branch ?? start;
+  const nothing = { imported: false, problem: null, replaced: null, behind: false, underWay: null };
+  return { ...nothing, tip, head: tip, base: tip };
 }
 
 const CANNOT_BE_READ =
@@ -106,9 +116,9 @@ async function unreadable(checkout: Checkout, standing: Standing, problem: strin
     behind: false,
     underWay: readUnderWay(checkout),
   };
-  if (checkout.kind === 'clone') return { ...answer, tip, head: tip };
+  if (checkout.kind === 'clone') return { ...answer, tip, head: tip, base: tip };
   if (!(await isWhole(checkout, good))) await setBack(checkout, good);
-  return { ...answer, tip: good, head: good };
+  return { ...answer, tip: good, head: good, base: good };
 }
 
 /** What we do not take may be whole all the same, and is then the agent's to keep. */

@@ -11,6 +11,7 @@ import { openFolder } from './agent-files.ts';
 import { commitAt, updateRefs } from './refs.ts';
 import {
   keepAt,
+  makeFolderAt,
   printOf,
   pruneAbove,
   putAt,
@@ -29,12 +30,19 @@ export interface TreeChange {
   readonly puts: boolean;
 }
 
+/** Folders of links to other repositories: empty where nobody has them checked out. */
+export interface LinkFolders {
+  readonly come: readonly string[];
+  readonly go: readonly string[];
+}
+
 export interface LayPlan {
   /** A scratch's folder, for the journal and for what is replaced. */
   readonly folder: string;
   readonly root: string;
   readonly staged: string;
   readonly changes: readonly TreeChange[];
+  readonly links: LinkFolders;
   /** It is done for good when this ref moves, with `concludeLaying`. Without, when `endLaying` is called. */
   readonly until?: Until;
 }
@@ -77,7 +85,7 @@ const oldIn = (folder: string, i: number): string => join(folder, 'old', String(
  */
 export async function lay(repository: Repository, plan: LayPlan): Promise<readonly Conflict[]> {
   using root = openFolder(plan.root);
-  const { folder, changes, until } = plan;
+  const { folder, changes, links, until } = plan;
   await mkdir(join(folder, 'old'), { recursive: true });
   const laying = prepare(root, plan);
   await writeWhole(journalIn(folder), JSON.stringify(laying));
@@ -86,10 +94,12 @@ export async function lay(repository: Repository, plan: LayPlan): Promise<readon
     for (const [i, change] of changes.entries())
       if (!change.puts) await takeAway(root, folder, i, change.path);
     for (const { path, puts } of changes) if (!puts) pruneAbove(root, path);
+    for (const path of links.go) removeLinkFolder(root, path);
     for (const [i, change] of changes.entries()) {
       if (i % BATCH === BATCH - 1) await setImmediate();
       if (change.puts) await put(root, plan, i, change);
     }
+    for (const path of links.come) makeLinkFolder(root, path);
     return [];
   } catch (error) {
     await settleLaying(repository, folder);
@@ -187,6 +197,21 @@ async function put(root: Directory, plan: LayPlan, i: number, { path, had }: Tre
     await keepAt(spot, oldIn(plan.folder, i));
   }
   await putAt(spot, join(plan.staged, path));
+}
+
+/** One with a repository in it is the person's or the agent's, and stays as git leaves it. */
+function removeLinkFolder(root: Directory, path: string): void {
+  using spot = spotOrNull(root, path);
+  if (spot && printOf(spot) === 'folder' && removeEmpty(spot)) pruneAbove(root, path);
+}
+
+function makeLinkFolder(root: Directory, path: string): void {
+  using spot = spotOrNull(root, path, true);
+  if (!spot) throw new InTheWay(path, 'a file or a link is where its folder should be');
+  const there = printOf(spot);
+  if (there === null) makeFolderAt(spot);
+  else if (there !== 'folder')
+    throw new InTheWay(path, 'a file is where the folder of a submodule should be');
 }
 
 function spotOrNull(root: Directory, path: string, make = false): Spot | null {

@@ -31,13 +31,17 @@ export interface Collected {
 /**
  * Commits whatever an agent left uncommitted, on the branch in the person's repository, with the agent as author. The
  * agent's own repository is not touched: there the same files still lie as uncommitted, and its next commit replaces
- * ours on the branch, which a snapshot then keeps. Called again, it finds nothing more to commit.
+ * ours on the branch, which a snapshot then keeps. Called again, it finds nothing more to commit. On a branch that is ours
+ * nothing is committed for anybody.
  */
 export async function commitLeftovers(checkout: Checkout, leftovers: Leftovers): Promise<Collected> {
   return await withCheckout(checkout, async (scratch) => {
     const stand = await importInto(scratch, checkout);
+    const { base, head, tip } = stand;
+    // What lies in there was not merged, and not checked: it stays where it is.
+    if (checkout.branchIsOurs) return { tip, committed: false, problem: null, notices: [], leftOut: [] };
     const { patienceMs } = leftovers;
-    const state = await takeState(scratch, checkout, { head: stand.head, known: [stand.tip], patienceMs });
+    const state = await takeState(scratch, checkout, { base, head, known: [tip], patienceMs });
     try {
       return await commitState({ scratch, checkout, leftovers, stand, state });
     } finally {

@@ -1,15 +1,16 @@
 import { ReveilleError, type Conflict, type Pulled } from '@reveille/protocol';
 import type { Checkout } from '../checkout.ts';
+import { confirmTree } from './accepted.ts';
 import { readUnderWay } from './agent-refs.ts';
 import { capture } from './capture.ts';
 import { countChanges } from './counts.ts';
 import { importBranch, importInto } from './import.ts';
-import { concludeLaying, lay, type TreeChange, type Until } from './lay.ts';
+import { concludeLaying, lay, type Until } from './lay.ts';
 import { commitAt, moved, REFS, treeAt } from './refs.ts';
 import type { Scratch } from './scratch-place.ts';
 import { withCheckout } from './scratch.ts';
 import { mergeTrees } from './three-way.ts';
-import { changesBetween, stageFiles, toTreeChanges } from './trees.ts';
+import { changesBetween, linkFolders, stageFiles, toTreeChanges, type RawChange } from './trees.ts';
 
 /**
  * Lays the changes of a child into its parent's tree, as uncommitted changes beside those that are there. What counts
@@ -49,29 +50,39 @@ interface PullCall {
 
 async function pullInto({ scratch, parent, tip, ref, before, base }: PullCall): Promise<Pulled> {
   const { repository } = parent;
-  const { head } = await importInto(scratch, parent);
-  const state = await capture(scratch, parent, { head });
+  const judged = await importInto(scratch, parent);
+  const state = await capture(scratch, parent, judged);
   const [from, theirs] = [await treeAt(repository, base), await treeAt(repository, tip)];
   const { tree, conflicts } = await mergeTrees(scratch, { base: from, ours: state.tree, theirs });
   if (tree === undefined) return { merged: false, conflicts };
-  const changes = toTreeChanges(await changesBetween(scratch, state.tree, tree));
+  const changes = await changesBetween(scratch, state.tree, tree);
   const until = { ref, from: before, to: tip, why: 'pull' };
   const inTheWay = await layChecked(scratch, { checkout: parent, changes, tree, until });
   if (inTheWay.length > 0) return { merged: false, conflicts: inTheWay };
+  const after = await capture(scratch, parent, { ...judged, laid: [tip] });
+  // Whoever works there may write other files at the same time.
+  const only = new Set(changes.map(({ path }) => path));
+  await confirmTree(scratch, {
+    what: `The pull into ${parent.name}`,
+    accepted: tree,
+    found: after.tree,
+    only,
+  });
   if (!(await concludeLaying(repository, scratch.folder, until))) throw moved(ref);
   return { merged: true, commit: tip, files: await countChanges(scratch, state.tree, tree) };
 }
 
 interface CheckedLaying {
   readonly checkout: Checkout;
-  readonly changes: readonly TreeChange[];
+  readonly changes: readonly RawChange[];
   readonly tree: string;
   readonly until?: Until;
 }
 
 /** Lays files of a tree over what the scratch's index says is there. What changed since is a conflict. */
 export async function layChecked(scratch: Scratch, laying: CheckedLaying): Promise<readonly Conflict[]> {
-  const { checkout, changes, tree, until } = laying;
+  const { checkout, tree, until } = laying;
+  const [changes, links] = [toTreeChanges(laying.changes), linkFolders(laying.changes)];
   const puts = changes.filter((change) => change.puts).map(({ path }) => path);
   const staged = await stageFiles(scratch, tree, puts);
   const args = ['ls-files', '-z', '-m', '-d'];
@@ -84,6 +95,7 @@ export async function layChecked(scratch: Scratch, laying: CheckedLaying): Promi
     root: checkout.path,
     staged,
     changes,
+    links,
     ...(until ? { until } : {}),
   });
 }

@@ -10,6 +10,8 @@ export const REFS = {
   seen: (name: string): string => `refs/reveille/seen/${name}`,
   snapshots: (name: string): string => `refs/reveille/snapshots/${name}/`,
   checkpoints: (name: string): string => `refs/reveille/checkpoints/${name}/`,
+  /** The snapshot that was last restored into a checkout. */
+  restored: (name: string): string => `refs/reveille/restored/${name}`,
   /** What was last pulled into a checkout from each of its children. */
   pulled: (parent: string, child: string): string => `refs/reveille/pulled/${parent}/${child}`,
 } as const;

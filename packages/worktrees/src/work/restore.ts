@@ -1,14 +1,17 @@
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout, Repository } from '../checkout.ts';
+import { confirmTree } from './accepted.ts';
+import { capture } from './capture.ts';
 import { commit } from './commits.ts';
-import { endLaying } from './lay.ts';
+import { importInto } from './import.ts';
+import { concludeLaying, endLaying, type Until } from './lay.ts';
 import { layChecked } from './pull.ts';
-import { atHome, branchRef, commitAt, treeAt, updateRefs } from './refs.ts';
+import { atHome, branchRef, commitAt, moved, REFS, treeAt, updateRefs } from './refs.ts';
 import type { Scratch } from './scratch-place.ts';
 import { withCheckout } from './scratch.ts';
 import { readSnapshots, type KeptSnapshot } from './snapshot-refs.ts';
 import { takeSnapshot } from './snapshots.ts';
-import { changesBetween, toTreeChanges } from './trees.ts';
+import { changesBetween } from './trees.ts';
 
 /** Brings a snapshot back: its files into a checkout, or all of it onto a new branch. Answers with the commit. */
 export async function restore(
@@ -19,7 +22,12 @@ export async function restore(
   const kept = (await readSnapshots(repository)).find((snapshot) => snapshot.ref === ref);
   if (!kept) throw new ReveilleError('not_found', `There is no snapshot ${ref}.`, { data: { ref } });
   if ('branch' in into) return await onBranch(repository, kept, into.branch);
-  await putFiles(into.checkout, kept.commit, `restoring ${ref}`);
+  const { checkout } = into;
+  await putFiles(checkout, {
+    target: kept.commit,
+    why: `restoring ${ref}`,
+    remember: REFS.restored(checkout.name),
+  });
   return kept.commit;
 }
 
@@ -48,16 +56,39 @@ const restoredOn = async (
     at: Math.floor(at / 1000),
   });
 
+interface Replacement {
+  readonly target: string;
+  readonly why: string;
+  /** The ref that remembers what was laid, and makes it final. */
+  readonly remember?: string;
+}
+
 /**
  * Makes the files of a checkout those of a commit: what differs is written, what is not in it goes, what git ignores
- * stays. What was there before is in a snapshot first.
+ * stays unless it is in the way. What was there before is in a snapshot first.
  */
-export async function putFiles(checkout: Checkout, target: string, why: string): Promise<void> {
+export async function putFiles(checkout: Checkout, { target, why, remember }: Replacement): Promise<void> {
   await withCheckout(checkout, async (scratch) => {
-    const before = await takeSnapshot(scratch, checkout, `before ${why}`);
+    const before = await takeSnapshot(scratch, checkout, `before ${why}`, [target]);
     if (before.leftOut.length > 0) throw cannotBeKept(checkout, before.leftOut);
-    await layTree(scratch, checkout, { from: before.tree, target });
+    const laying = { from: before.tree, target };
+    if (remember === undefined) return await layTree(scratch, checkout, { ...laying, laid: target });
+    const until = await restoredOver(scratch, checkout, { target, why, ref: remember });
+    await layTree(scratch, checkout, { ...laying, laid: until.to, until });
   });
+}
+
+/** A commit of what is laid on top of what was there: later changes are told from it, whatever the snapshot came from. */
+async function restoredOver(
+  scratch: Scratch,
+  checkout: Checkout,
+  { target, why, ref }: { readonly target: string; readonly why: string; readonly ref: string },
+): Promise<Until> {
+  const { repository } = checkout;
+  const { base } = await importInto(scratch, checkout);
+  const tree = await treeAt(repository, target);
+  const to = await commit(repository, { tree, parents: [base], message: why });
+  return { ref, from: await commitAt(repository, ref), to, why };
 }
 
 const cannotBeKept = ({ name }: Checkout, leftOut: readonly string[]): ReveilleError =>
@@ -71,19 +102,22 @@ interface TreeLaying {
   /** The tree that is there now, as the scratch's index knows it. */
   readonly from: string;
   readonly target: string;
+  /** The commit that stands for it in the checkout. */
+  readonly laid: string;
+  readonly until?: Until;
 }
 
 export async function layTree(
   scratch: Scratch,
   checkout: Checkout,
-  { from, target }: TreeLaying,
+  { from, target, laid, until }: TreeLaying,
 ): Promise<void> {
   const { repository } = checkout;
   const found = await commitAt(repository, target);
   if (found === null) throw new ReveilleError('not_found', `There is no commit ${target}.`);
   const tree = await treeAt(repository, found);
-  const changes = toTreeChanges(await changesBetween(scratch, from, tree));
-  const conflicts = await layChecked(scratch, { checkout, changes, tree });
+  const changes = await changesBetween(scratch, from, tree);
+  const conflicts = await layChecked(scratch, { checkout, changes, tree, ...(until ? { until } : {}) });
   if (conflicts.length > 0)
     throw new ReveilleError(
       'wrong_state',
@@ -92,5 +126,9 @@ export async function layTree(
         data: { files: conflicts.map(({ path }) => path) },
       },
     );
-  await endLaying(scratch.folder);
+  const judged = await importInto(scratch, checkout);
+  const { tree: there } = await capture(scratch, checkout, { ...judged, laid: [laid] });
+  await confirmTree(scratch, { what: `Laying files into ${checkout.name}`, accepted: tree, found: there });
+  if (until && !(await concludeLaying(repository, scratch.folder, until))) throw moved(until.ref);
+  if (!until) await endLaying(scratch.folder);
 }

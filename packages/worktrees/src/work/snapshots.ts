@@ -28,10 +28,11 @@ export async function takeSnapshot(
   scratch: Scratch,
   checkout: Checkout,
   why: string,
+  names: readonly string[] = [],
 ): Promise<TakenSnapshot> {
-  const { tip, head, problem } = await importInto(scratch, checkout);
+  const { tip, base, head, problem } = await importInto(scratch, checkout);
   const others = await takeOthers(scratch, checkout, [checkout.start, tip, head]);
-  const state = await takeState(scratch, checkout, { head, known: [tip] });
+  const state = await takeState(scratch, checkout, { base, head, names, known: [tip] });
   try {
     const tips = await independent(checkout.repository, tip, [head, ...others.tips]);
     const kept = await keepSnapshot(checkout, { tree: state.tree, tips, why });

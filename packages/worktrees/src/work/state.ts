@@ -1,14 +1,13 @@
 import { lstatSync } from 'node:fs';
 import { ReveilleError } from '@reveille/protocol';
 import type { Checkout } from '../checkout.ts';
-import { capture, type Captured } from './capture.ts';
+import { capture, type Captured, type CaptureOptions } from './capture.ts';
 import { enter } from './entry.ts';
 import { treeAt } from './refs.ts';
 import type { Scratch } from './scratch-place.ts';
 
-export interface StateOptions {
-  /** The commit the files belong to, and others that the person's repository has. */
-  readonly head: string;
+export interface StateOptions extends Pick<CaptureOptions, 'base' | 'head' | 'names'> {
+  /** Further commits that the person's repository has. */
   readonly known?: readonly string[];
   readonly patienceMs?: number | undefined;
 }
@@ -23,24 +22,25 @@ const isGitSetting = (path: string): boolean => /(?:^|\/)\.git[a-z]+$/i.test(pat
 
 export async function takeState(scratch: Scratch, checkout: Checkout, options: StateOptions): Promise<State> {
   const { repository, path } = checkout;
-  const { head, known = [], patienceMs } = options;
+  const { base, head = base, names = [], known = [], patienceMs } = options;
   if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     const gone = `There is no folder at ${path} any more; what is kept is the last commit.`;
     return {
-      tree: await treeAt(repository, head),
+      tree: await treeAt(repository, base),
       notices: [gone],
       leftOut: [],
       release: async () => undefined,
     };
   }
-  const all = [head, `${head}^{tree}`, ...known];
-  const first = await capture(scratch, checkout, { head, patienceMs });
+  const all = [base, `${base}^{tree}`, head, ...known];
+  const judged = { base, head, names, patienceMs };
+  const first = await capture(scratch, checkout, judged);
   const entry = await enter(scratch, { tips: [first.tree], known: all });
   if (entry.entered) {
     await first.remember();
     return { ...first, release: entry.release };
   }
-  const second = await capture(scratch, checkout, { head, patienceMs, skip: isGitSetting });
+  const second = await capture(scratch, checkout, { ...judged, skip: isGitSetting });
   const again = await enter(scratch, { tips: [second.tree], known: all });
   if (!again.entered)
     throw new ReveilleError(

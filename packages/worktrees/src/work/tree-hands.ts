@@ -138,6 +138,11 @@ export function removeAt({ folder, name }: Spot): void {
   unlinkSync(folder.at(name));
 }
 
+export function makeFolderAt({ folder, name }: Spot): void {
+  folder.confirm();
+  mkdirSync(folder.at(name));
+}
+
 /** Removes the folders above a path that have become empty. */
 export function pruneAbove(root: Directory, path: string): void {
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {

@@ -49,6 +49,17 @@ export class TreeIndex {
     await this.#ask({ args: ['update-index', '-z', '--force-remove', '--stdin'], input: pathList(paths) });
   }
 
+  /** Sets links to other repositories, which are no files; null: the link goes. */
+  async link(links: ReadonlyMap<string, string | null>): Promise<void> {
+    if (links.size === 0) return;
+    const none = '0'.repeat([...links.values()].find((oid) => oid !== null)?.length ?? 40);
+    const lines = [...links].map(([path, oid]) =>
+      oid === null ? `0 ${none}\t${path}\0` : `160000 ${oid}\t${path}\0`,
+    );
+    const input = Buffer.from(lines.join(''), 'latin1');
+    await this.#ask({ args: ['update-index', '-z', '--add', '--replace', '--index-info'], input });
+  }
+
   /** Takes over what was copied. */
   async take({ present, absent, folders }: FileCopies, copies: string): Promise<void> {
     // The person's own submodules stay what they are; what an agent did inside them is theirs to commit.

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReveilleError } from '@reveille/protocol';
-import type { TreeChange } from './lay.ts';
+import type { LinkFolders, TreeChange } from './lay.ts';
 import type { Scratch } from './scratch-place.ts';
 
 export interface RawChange {
@@ -13,8 +13,11 @@ export interface RawChange {
   readonly newOid: string;
 }
 
-const NONE = '000000';
-const LINK_TO_REPOSITORY = '160000';
+/** The mode of what is not there. */
+export const NONE = '000000';
+
+/** Whether it is the mode of a link to another repository: a submodule. */
+export const isLink = (mode: string): boolean => mode === '160000';
 
 /** What differs between two trees, by path; a rename is a file that went and one that came. */
 export async function changesBetween(scratch: Scratch, from: string, to: string): Promise<RawChange[]> {
@@ -42,9 +45,9 @@ export async function changesBetween(scratch: Scratch, from: string, to: string)
   return changes;
 }
 
-/** What is to be done to files. A link to another repository is none. */
+/** What is to be done to files. A link to another repository is none: it is an empty folder. */
 export function toTreeChanges(changes: readonly RawChange[]): TreeChange[] {
-  const isFile = (mode: string): boolean => mode !== NONE && mode !== LINK_TO_REPOSITORY;
+  const isFile = (mode: string): boolean => mode !== NONE && !isLink(mode);
   return changes
     .map(({ path, oldMode, newMode }) => ({
       path: textOf(path),
@@ -52,6 +55,16 @@ export function toTreeChanges(changes: readonly RawChange[]): TreeChange[] {
       puts: isFile(newMode),
     }))
     .filter(({ had, puts }) => had || puts);
+}
+
+/** The folders of links to other repositories that come or go. Git takes a link without a folder for a deleted one. */
+export function linkFolders(changes: readonly RawChange[]): LinkFolders {
+  const [come, go]: [string[], string[]] = [[], []];
+  for (const { path, oldMode, newMode } of changes) {
+    if (isLink(newMode)) come.push(textOf(path));
+    else if (isLink(oldMode)) go.push(textOf(path));
+  }
+  return { come, go };
 }
 
 /** We only make files whose names are text. Git shows the others to nobody either without quoting them. */

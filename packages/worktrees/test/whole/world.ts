@@ -52,6 +52,16 @@ export const systemClock: Clock = {
   },
 };
 
+/** The path of an edit that is a shell script to be run in the worktree, by an agent that has a shell. */
+export const SHELL = '!sh';
+
+function runIn(cwd: string, script: string): void {
+  const env = { ...AGENT_ENV, PATH: process.env['PATH'] ?? '' };
+  execFileSync('bash', ['-ec', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+const AGENT_ENV = { HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_EDITOR: 'true' } as const;
+
 let ids = 0;
 const random: Random = {
   next: () => Math.random(),
@@ -85,6 +95,8 @@ interface ShopOptions {
   readonly settings?: Partial<BoundarySettings>;
   /** How deep tasks may be nested; as deep as by default unless told. */
   readonly depth?: number;
+  /** What a resolver runs in its worktree before it reports success; `$THEIRS` is what it was to merge. */
+  readonly resolver?: (name: string) => string;
   /** Instead of the door into its checkout. */
   readonly write?: (root: string, path: string, content: string) => void;
 }
@@ -165,8 +177,15 @@ export async function openEngine(
   const scripted = scriptedExecutor({
     clock: systemClock,
     connect: (caller) => engine.as(caller),
+    otherwise: async (agent) => {
+      const [, theirs = ''] = /Merge the commit ([0-9a-f]+)/.exec(agent.task.prompt) ?? [];
+      if (options.resolver && theirs !== '')
+        await agent.edit(SHELL, `THEIRS=${theirs}\n${options.resolver(agent.task.name)}`);
+      await agent.report('success', 'Done.');
+    },
     write: async ({ task }, path, content) => {
       if (options.write) return options.write(options.root, path, content);
+      if (path === SHELL) return runIn((await boundary.checkoutOf(task)).path, content);
       using door = await boundary.door(task, 'write');
       await door.writeFile(path, content);
     },

@@ -74,7 +74,7 @@ test('[WKT6.42] a snapshot comes back into a checkout, which is kept itself firs
   agent.commit({ one: '1' });
   agent.write({ one: 'precious', fresh: 'untracked', 'skip.log': 'ignored' });
   const kept = await snapshot(agent.checkout, 'retry');
-  await putFiles(agent.checkout, agent.checkout.start, 'a fresh start');
+  await putFiles(agent.checkout, { target: agent.checkout.start, why: 'a fresh start' });
   expect([existsSync(join(agent.path, 'fresh')), existsSync(join(agent.path, 'one'))]).toEqual([
     false,
     false,
