@@ -92,9 +92,10 @@ export function endBody(
   if (end.error) lines.push(`error (${end.error.class}): ${end.error.message}`);
   if (end.structured !== undefined) lines.push(`result: ${JSON.stringify(end.structured)}`);
   if (end.work) {
-    const { worktree, branch, files } = end.work;
+    const { worktree, branch, files, notices = [] } = end.work;
     lines.push(`worktree: ${worktree}`, `branch: ${branch}`, `files changed: ${files.length}`);
     lines.push(...files.map((file) => `  ${file.path} +${file.insertions} −${file.deletions}`));
+    lines.push(...notices.map((notice) => `note: ${notice}`));
   }
   if (overrun !== null) lines.push(`over budget: ${overrun}`);
   const words = countsText(counts);

@@ -51,6 +51,8 @@ export const WorkProduct = z.object({
   /** Why not all of it could be taken; it is still in the worktree. */
   problem: z.string().nullable(),
   files: z.array(FileChange),
+  /** What was taken in another way than it lies in the worktree, or is not part of the work; absent: nothing. */
+  notices: z.array(z.string()).optional(),
 });
 export type WorkProduct = z.infer<typeof WorkProduct>;
 

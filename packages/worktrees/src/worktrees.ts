@@ -189,9 +189,9 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const checkout = await this.#places.find(task);
     if (!checkout) return { work: null, findings: await this.#lookBeside(task, run) };
     const collected = await commitLeftovers(checkout, leftoversOf(task));
-    const { tip, problem, leftOut } = collected;
+    const { tip, problem, leftOut, notices } = collected;
     const missing = leftOut.length > 0 ? `Not everything could be taken: ${leftOut.join(' ')}` : null;
-    const work = await workProduct(checkout, { commit: tip, problem: problem ?? missing });
+    const work = await workProduct(checkout, { commit: tip, problem: problem ?? missing, notices });
     return { work, findings: await this.#findings({ task, run, branch: checkout.branch, tip }) };
   }
 

@@ -130,5 +130,5 @@ function taskEnd(view: TaskView | undefined): string[] {
           `  reveille integrate ${task.id}`,
         ]
       : [];
-  return ['', head, words.trim(), ...budgetNotes([view]), ...work];
+  return ['', head, words.trim(), ...budgetNotes([view]), ...(end?.work?.notices ?? []), ...work];
 }

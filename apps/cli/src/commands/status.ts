@@ -69,7 +69,8 @@ function taskWords({ task, run, worker, end }: TaskView, now: number): string[] 
     ['says', end ? '' : (run?.lastWords.split('\n', 1)[0] ?? '')],
   ] as const;
   const shown = lines.filter(([, value]) => value !== '').map(([key, value]) => `${key.padEnd(9)} ${value}`);
-  return ['', ...shown, ...(end ? ['', end.output.trim()] : [])];
+  const notices = end?.work?.notices ?? [];
+  return ['', ...shown, ...(end ? ['', end.output.trim()] : []), ...notices];
 }
 
 interface Scope {

@@ -54,12 +54,14 @@ export async function capture(
   const tracked = await alsoTracked(scratch, checkout, { base, head, names, laid });
   await index.remove(tracked.untracked);
   const listed = [...new Set([...(await index.changed()), ...tracked.paths])];
-  const { changed, notices } = await sortOut(listed, { scratch, checkout, patienceMs });
+  const sorted = await sortOut(listed, { scratch, checkout, patienceMs });
+  const [changed, notices] = [sorted.changed, [...sorted.notices]];
   const wanted = skip ? changed.filter((path) => !skip(path)) : changed;
   const copies = join(scratch.folder, 'tree');
   await rm(copies, { recursive: true, force: true });
   const copied = await copyTree(checkout.path, wanted, copies);
-  await index.take(copied, copies);
+  const submodules = await index.take(copied, copies);
+  notices.push(...submodules.filter((path) => !tracked.links.has(path)).map(notTaken));
   await index.link(tracked.links);
   const remember = async (): Promise<void> => await index.keep();
   return { tree: await index.writeTree(), notices, leftOut: copied.leftOut, remember };
@@ -91,5 +93,8 @@ async function sortOut(listed: readonly string[], place: Place): Promise<Changed
   }
   return { changed, notices };
 }
+
+const notTaken = (path: string): string =>
+  `${show(path)} is a submodule in which another commit is checked out. That is not in the work: commit it with "git add ${show(path)}".`;
 
 const show = (path: string): string => Buffer.from(path, 'latin1').toString('utf8');

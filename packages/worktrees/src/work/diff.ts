@@ -19,6 +19,7 @@ const MAX_BYTES = 200_000;
 /** Files that are compared for the patch have at most this many bytes together: git holds them in memory. */
 const COMPARED_BYTES = 32 * 1024 ** 2;
 const MOST_PATHS = 1_000;
+const MOST_NOTICES = 20;
 
 /** What a branch changed against the commit it started from, or what it still has in common with it. */
 export async function diff(checkout: Checkout, options: DiffOptions = {}): Promise<Diff> {
@@ -45,13 +46,22 @@ export async function changedSince(checkout: Checkout, from: string): Promise<Fi
 /** What a run leaves behind: everything up to a commit, which `commitLeftovers` answered with. */
 export async function workProduct(
   checkout: Checkout,
-  { commit, problem }: { readonly commit: string; readonly problem: string | null },
+  left: Pick<WorkProduct, 'problem'> & { readonly commit: string; readonly notices?: readonly string[] },
 ): Promise<WorkProduct> {
-  const { path, branch } = checkout;
+  const { path: worktree, branch } = checkout;
+  const { commit, problem, notices = [] } = left;
   return await withCheckout(checkout, async (scratch) => {
     const files = await countChanges(scratch, await trueBase(checkout, commit), commit);
-    return { worktree: path, branch, commit, problem, files };
+    const work = { worktree, branch, commit, problem, files };
+    return notices.length === 0 ? work : { ...work, notices: named(notices) };
   });
+}
+
+/** A repository can be of any size, and so can what is to be said about it. */
+function named(notices: readonly string[]): string[] {
+  const said = notices.slice(0, MOST_NOTICES).map((notice) => notice.slice(0, 500));
+  const more = notices.length - said.length;
+  return more > 0 ? [...said, `And ${more} more of that kind.`] : said;
 }
 
 async function trueBase({ repository, start }: Checkout, tip: string): Promise<string> {

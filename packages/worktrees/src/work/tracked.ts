@@ -1,6 +1,4 @@
-import { lstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Checkout } from '../checkout.ts';
 import { isGitName } from '../door/names.ts';
 import { atHome, REFS } from './refs.ts';
@@ -55,7 +53,7 @@ export async function alsoTracked(
   }
   for (const { path, mode, oid } of stagedBesides(staged)) {
     if (mode !== LINK_MODE) paths.push(path);
-    else if (!isCheckedOut(checkout, path)) links.set(path, oid);
+    else links.set(path, oid);
   }
   const untracked = await untrackedBy(scratch, checkout, { staged, base, head });
   return { paths: paths.filter(isSafe), links, untracked };
@@ -142,10 +140,6 @@ async function ignoredOf(scratch: Scratch, { path }: Checkout, paths: readonly s
     .split('\0')
     .filter((name) => name !== '');
 }
-
-/** An agent that has a submodule checked out says by that which commit it means. */
-const isCheckedOut = ({ path: root }: Checkout, path: string): boolean =>
-  lstatSync(join(root, asText(path), '.git'), { throwIfNoEntry: false }) !== undefined;
 
 const asText = (path: string): string => Buffer.from(path, 'latin1').toString('utf8');
 

@@ -60,16 +60,18 @@ export class TreeIndex {
     await this.#ask({ args: ['update-index', '-z', '--add', '--replace', '--index-info'], input });
   }
 
-  /** Takes over what was copied. */
-  async take({ present, absent, folders }: FileCopies, copies: string): Promise<void> {
+  /** Takes over what was copied. Answers with the submodules in which something else is checked out. */
+  async take({ present, absent, folders }: FileCopies, copies: string): Promise<readonly string[]> {
     // The person's own submodules stay what they are; what an agent did inside them is theirs to commit.
     const submodules = folders.length === 0 ? new Set() : await this.#submodules();
     await this.remove([...absent, ...folders.filter((path) => !submodules.has(path))]);
-    if (present.length === 0) return;
+    const stay = folders.filter((path) => submodules.has(path));
+    if (present.length === 0) return stay;
     this.#hasNew = true;
     const entries = await this.#entriesOf(present, copies);
     const input = Buffer.from(entries.map((entry) => `${entry}\0`).join(''), 'latin1');
     await this.#ask({ args: ['update-index', '-z', '--add', '--replace', '--index-info'], input });
+    return stay;
   }
 
   async #submodules(): Promise<ReadonlySet<string>> {

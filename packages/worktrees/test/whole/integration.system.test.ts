@@ -108,6 +108,18 @@ test('[PLN6.22] a base that was rewritten while the plan ran is told, with what 
   expect(output).toMatch(/^Merged: a\. The base is another one .*dropped later/);
 });
 
+test('[WKT6.57] what is not part of the work, or is taken in another way, is named in the end of the run', async () => {
+  await using shop = await openShop();
+  const plan = await shop.plan({
+    a: runs('echo a > a.txt; mkdir "git~1"; echo x > "git~1/x"; git init -q inner; echo y > inner/y'),
+  });
+  expect(await ended(shop, plan), await shop.story()).toBe('completed');
+  const { work } = (await shop.task(plan, 'a')).end!;
+  expect(work!.files.map(({ path }) => path)).toEqual(['a.txt', 'inner/y']);
+  expect(work!.notices!.join('\n')).toMatch(/inner\/ is a repository of its own/);
+  expect(work!.notices!.join('\n')).toMatch(/git~1\/x has a name that git does not take/);
+});
+
 const CONFLICT: Record<string, Part> = {
   left: runs('sed -i s/two/LEFT/ src/a.txt; echo left > left.txt'),
   right: runs('sed -i s/two/RIGHT/ src/a.txt; echo right > right.txt; rm README.md'),
@@ -170,7 +182,7 @@ test('[PLN6.23] a resolver that merges properly counts, also after one that did 
     if (onConflict === 'ask') {
       await shop.until(plan, async () => (await shop.person.inbox()).length > 0);
       const [question] = await shop.person.inbox();
-      const answer = question!.options.find((option) => option.includes('resolved'))!;
+      const answer = question!.options.find((option) => option.startsWith('resolve'))!;
       await shop.person.answer({ request: question!.id, answer });
     }
     expect(await ended(shop, plan), await shop.story()).toBe('completed');
