@@ -265,6 +265,8 @@ test('[ID6] no row reaches beyond the tree of a run, or beyond the repository of
       if (may[role] !== undefined) expect(ofRuns, `${operation} by a ${role}`).toContain(may[role]);
     for (const role of ['terminal', 'chat', 'client', 'integrator'] as const)
       expect(may[role], `${operation} by a ${role}`).not.toBe('any');
+    // A page calls operations as the person: the engine does not tell them apart, only routes do.
+    if (!operation.startsWith('http.')) expect(may.page, `${operation} by a page`).toBe(may.person);
     // A run has no right that no tool gives it, unless every run has it.
     if (tools?.length === 0)
       expect(may.orchestrator ?? may.worker ?? may.reviewer, operation).toBeUndefined();
