@@ -110,3 +110,13 @@ export function quote(text: string, most = 300): string {
   // Cut first, so that no tag is put together by the cut; what cannot be seen or turns text around is written out.
   return visible(JSON.stringify(defuse(flat.length > most ? `${flat.slice(0, most)}…` : flat)));
 }
+
+const LAST_WORDS = 2_000;
+
+/** For an agent that goes on with a run that it knows nothing of: where the work is, and the last words. */
+export function workOf(lastWords: string): string {
+  // Quoted: they are the agent's words, and not ours.
+  const words =
+    lastWords === '' ? '' : ` Its last words were: ${quote(lastWords.slice(-LAST_WORDS), LAST_WORDS)}`;
+  return `What it did is in your worktree: look at the commits on your branch and at what is not committed before you change anything.${words}`;
+}

@@ -8,13 +8,13 @@ import {
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { checkDelegation, checkSharing, modelFor } from './definitions.ts';
+import { workOf } from './envelope.ts';
 import { isIntegrator } from './integrator.ts';
 import { enqueue } from './mailbox.ts';
 import { checkApproved, checkGoalApproved } from './plan-approval.ts';
 import { foundAgent, resolveAgent } from './plan-rules.ts';
 import { holdBelow, policyOf } from './policy-chain.ts';
 import { meet } from './policy.ts';
-import { workOf } from './swap.ts';
 import { retry } from './task-acts.ts';
 import type { Tx } from './tx.ts';
 

@@ -8,13 +8,11 @@ import {
   type Task,
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
-import { quote } from './envelope.ts';
+import { workOf } from './envelope.ts';
 import { enqueue } from './mailbox.ts';
 import { offerTask } from './offers.ts';
 import { withAnother } from './retry-by.ts';
 import type { Tx } from './tx.ts';
-
-const LAST_WORDS = 2_000;
 
 /**
  * Another agent, or another model, goes on with the same run: in the same worktree, with the same mailbox and children,
@@ -51,14 +49,6 @@ export async function swap(
     task: task.id,
     text: `You take this task over from ${formatAgentType(task.agent)}. ${workOf(run.lastWords)}`,
   });
-}
-
-/** For an agent that goes on with a run that it knows nothing of: where the work is, and the last words. */
-export function workOf(lastWords: string): string {
-  // Quoted: they are the agent's words, and not ours.
-  const words =
-    lastWords === '' ? '' : ` Its last words were: ${quote(lastWords.slice(-LAST_WORDS), LAST_WORDS)}`;
-  return `What it did is in your worktree: look at the commits on your branch and at what is not committed before you change anything.${words}`;
 }
 
 /** Whoever was at work has been stopped: the run is free for the one that is to go on with it. */
