@@ -35,7 +35,7 @@ function onSmallDisk(house: House, commands: string): string {
     fill() { dd if=/dev/zero of="$state/ballast" bs=4k; } 2>/dev/null
     ${commands}
     exit 0`;
-  const [file = '', ...args] = [...(mounts ?? []), 'sh', '-c', script, 'sh', state];
+  const [file, ...args] = [...(mounts ?? []), 'sh', '-c', script, 'sh', state];
   const env = { ...house.env, PATH: `${house.folder}:${process.env['PATH']}` };
   return execFileSync(file, args, {
     cwd: house.repository,

@@ -9,10 +9,10 @@ const asked = async (world: World): Promise<Request> => (await world.person.inbo
 /** A task whose agent has worked when its login is refused. */
 async function refusedInTheMiddle(options: WorldOptions = {}) {
   const opened: Pick<OpenSpec, 'fresh'>[] = [];
-  const { open, ...rest } = paperCheckouts(() => null);
+  const paper = paperCheckouts(() => null);
   const world = await start({
     ...options,
-    workspaces: { ...rest, open: (spec) => (opened.push({ fresh: spec.fresh }), open(spec)) },
+    workspaces: { ...paper, open: (spec) => (opened.push({ fresh: spec.fresh }), paper.open(spec)) },
   });
   await world.plan({ a: [] });
   const a = world.worker('a');

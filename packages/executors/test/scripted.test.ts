@@ -34,16 +34,23 @@ test('[EXE1.6] where scripts are needed, work without one is refused, also a rev
       throw new Error('nobody calls');
     },
   };
-  expect(scriptedExecutor(options).refuses).toBeUndefined();
-  const { refuses } = scriptedExecutor({ ...options, needsScript: true });
+  const anything = { prompt: 'Fix it.' };
+  expect(scriptedExecutor(options).refuses?.(anything)).toBeUndefined();
+  const executor = scriptedExecutor({ ...options, needsScript: true });
   const report = { do: 'report' } as const;
-  expect(refuses?.({ prompt: 'Fix it.' })).toContain('a script in the prompt says, and there is none');
+  expect(executor.refuses?.({ prompt: 'Fix it.' })).toContain(
+    'a script in the prompt says, and there is none',
+  );
   const plain = withScript('Fix it.', { steps: [report] });
-  expect(refuses?.({ prompt: plain })).toBeNull();
-  expect(refuses?.({ prompt: plain, reviews: true })).toContain('`review` in the script of the task');
+  expect(executor.refuses?.({ prompt: plain })).toBeNull();
+  expect(executor.refuses?.({ prompt: plain, reviews: true })).toContain(
+    '`review` in the script of the task',
+  );
   const reviewed = withScript('Fix it.', { steps: [report], review: [[report]] });
-  expect(refuses?.({ prompt: reviewed, reviews: true })).toBeNull();
-  expect(refuses?.({ prompt: 'x\n```reveille-script\n{ "stops": [] }\n```' })).toContain('cannot be read');
+  expect(executor.refuses?.({ prompt: reviewed, reviews: true })).toBeNull();
+  expect(executor.refuses?.({ prompt: 'x\n```reveille-script\n{ "stops": [] }\n```' })).toContain(
+    'cannot be read',
+  );
 });
 
 test('[EXE1.5] what it writes goes where its executor says; without files it fails, in words', async () => {
