@@ -336,7 +336,9 @@ export class Loop {
         throw error;
       });
     if (children.length === 0) return 'You have no subtasks.';
-    const lines = children.slice(-200).map(({ task }) => `- ${task.id} "${task.name}": ${task.state}`);
+    const lines = children
+      .slice(-200)
+      .map(({ task }) => `- ${task.id} ${JSON.stringify(task.name)}: ${task.state}`);
     return `Your subtasks:\n${lines.join('\n')}`;
   }
 }
