@@ -15,6 +15,8 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
   'contention',
   'stopping',
   'aborted',
+  // A session that somebody ended while a call in its name was on the way.
+  'unauthorized',
 ]);
 
 /** Something that somebody who is no agent tries. Never throws. */
