@@ -54,7 +54,8 @@ async function product(path: string): Promise<Streams> {
   const silent = () => undefined;
   const log = { debug: silent, info: silent, warn: silent, error: console.error };
   return {
-    serve: (request, response) => void streams.serve({ request, response, log, id: 'bench' }, person),
+    serve: (request, response) =>
+      void streams.serve({ request, response, log, lost: () => null, id: 'bench' }, person),
     async make(count) {
       const fact = { type: 'task.changed', data: { state: 'running', why: WHY } } as const;
       const facts = Array.from({ length: count }, () => fact);

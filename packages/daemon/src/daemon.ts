@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HTTP_PROTOCOL, type Health } from '@reveille/protocol';
 import { compose, type Composition } from './compose/compose.ts';
 import type { Parts } from './compose/parts.ts';
@@ -21,6 +22,7 @@ import type { Place } from './place/folder.ts';
 import { ownIdentity, type Identity } from './place/identity.ts';
 import { keepPort, lastPort } from './place/last-port.ts';
 import { OwnLock, urlOf } from './place/lock-file.ts';
+import { Presence } from './place/presence.ts';
 import { stopInSteps } from './stop.ts';
 import { VERSION } from './version.ts';
 
@@ -59,7 +61,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const startedAt = Date.now();
   const identity = ownIdentity(place.identity);
   const { credentials, pages } = letIn(place, identity);
-  const server = await listenAt(place, { limits: config.daemon, log, credentials });
+  const presence = new Presence(place.home);
+  presence.hold(place.guard);
+  const server = await listenAt(place, { limits: config.daemon, log, credentials, presence });
   const undo = new AsyncDisposableStack();
   undo.defer(() => server.close(0));
   try {
@@ -74,6 +78,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       parts: around(options.parts ?? (await standardParts({ config, configIn, place, log, url, home }))),
     });
     undo.defer(() => composition.close());
+    presence.hold(place.database);
     const { engine } = composition;
     const feed: EventFeed = new EventFeed({
       store: engine.context.store,
@@ -102,6 +107,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       credentials,
       pages,
       lock,
+      presence,
       ...(stopping ? { stopping } : {}),
     });
     running.serve();
@@ -116,14 +122,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 async function listenAt(
   { port, socket }: Place,
-  options: { readonly limits: Config['daemon']; readonly log: Log; readonly credentials: Credentials },
+  options: {
+    readonly limits: Config['daemon'];
+    readonly log: Log;
+    readonly credentials: Credentials;
+    readonly presence: Presence;
+  },
 ): Promise<HttpServer> {
-  const { credentials, ...rest } = options;
+  const { credentials, presence, ...rest } = options;
   const server = await listen({
     ...rest,
     wished: lastPort(port),
     socket,
     callerOf: (request) => callerOf(credentials, request),
+    lost: () => presence.look(),
   });
   keepPort(port, server.port);
   return server;
@@ -157,6 +169,7 @@ interface Running {
   readonly credentials: Credentials;
   readonly pages: Pages;
   readonly lock: OwnLock;
+  readonly presence: Presence;
   readonly stopping?: () => void;
 }
 
@@ -180,7 +193,8 @@ class RunningDaemon implements Daemon {
 
   /** The lock file comes last: whoever finds it is answered. */
   serve(): void {
-    const { composition, feed, credentials, pages, config, log, lock, server, startedAt } = this.#with;
+    const { composition, feed, credentials, pages, config, log, lock, presence, server, startedAt } =
+      this.#with;
     const { engine, transcripts } = composition;
     this.#app = createApp({
       engine,
@@ -202,6 +216,7 @@ class RunningDaemon implements Daemon {
     });
     server.serve(this.#app.hono);
     lock.write();
+    presence.whenLost((why) => void (this.#stopping ??= this.#leave(why.message)));
     this.#repair = setInterval(() => this.#repairLock(), REPAIR_MS);
   }
 
@@ -221,8 +236,29 @@ class RunningDaemon implements Daemon {
     });
     await this.#app?.endStreams();
     await server.close(CONNECTIONS_MS);
-    if (this.#repair) clearInterval(this.#repair);
     lock.remove();
+    await this.#finish();
+  }
+
+  /**
+   * Its place is gone or another daemon's. Whoever calls is told so for a moment; then all connections are cut, before the
+   * agents are stopped, because no call that waits would be answered by mail.
+   */
+  async #leave(why: string): Promise<void> {
+    const { composition, config, log, server, stopping } = this.#with;
+    log.error('the daemon ends because its place is gone', { why });
+    stopping?.();
+    await this.#app?.endStreams();
+    await sleep(CONNECTIONS_MS);
+    server.cut();
+    const limits = { ...config.daemon, drainMs: 0 };
+    await stopInSteps({ composition, limits, log, step: (phase) => (this.#phase = phase) });
+    await this.#finish();
+  }
+
+  async #finish(): Promise<void> {
+    const { composition, log } = this.#with;
+    if (this.#repair) clearInterval(this.#repair);
     await composition
       .close()
       .catch((error: unknown) => log.error('the database did not close well', { error }));
@@ -233,7 +269,7 @@ class RunningDaemon implements Daemon {
   async #health(): Promise<Health> {
     const { startedAt, feed, composition } = this.#with;
     const warnings = [...composition.warnings];
-    const state = this.#phase === 'running' ? 'running' : 'stopping';
+    const state = this.#phase === 'running' && !this.#stopping ? 'running' : 'stopping';
     // After the engine has stopped its store may be closed.
     const lastEvent = this.#phase === 'stopping' ? 0 : await feed.last();
     return {
@@ -248,7 +284,8 @@ class RunningDaemon implements Daemon {
   }
 
   #repairLock(): void {
-    const { lock, log } = this.#with;
+    const { lock, log, presence } = this.#with;
+    if (presence.look()) return;
     try {
       if (lock.repair()) log.warn('the lock file was gone or changed; it is written again', {});
     } catch (error) {

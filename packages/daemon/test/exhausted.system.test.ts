@@ -1,11 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { connect, placeOf } from '@reveille/daemon/connect';
 import { withScript } from '@reveille/executors';
 import type { Client, PlanId } from '@reveille/protocol';
 import { OwnHouse } from '../../../test/house.ts';
+import { canMount, smallDisk } from '../../worktrees/test/creation/mounts.ts';
 import { findLock } from '../src/place/lock-file.ts';
 import { until } from './house.ts';
 
@@ -125,5 +126,33 @@ describe('a process that cannot be started for want of descriptors', () => {
   ])('[DMN3.29] %s fails as a call', (_, code) => {
     const said = withoutDescriptors(code);
     expect(said).toMatch(/^ready\n(disposed\n)?EMFILE\n(disposed\n)?$/);
+  });
+});
+
+const canFill = await canMount(() => smallDisk('1m'));
+
+describe.runIf(canFill)('a disk of worktrees that is full', () => {
+  test('[DMN3.30] also without a limit of the governor: tasks that it stops wait, and go on when there is room', async () => {
+    await using disk = await smallDisk('24m');
+    await using house = new OwnHouse(
+      { 'a.txt': 'a\n' },
+      { REVEILLE_WORKTREES_HOME: join(disk.path, 'home'), REVEILLE_WORKTREES_POOL: '0' },
+    );
+    const limited = new Limited(house, await connect({ env: house.env }));
+    const { client, pid } = limited;
+    const first = await limited.plan('first', ['a']);
+    const second = await limited.plan('second', ['b', 'c']);
+    await client.startPlan(first);
+    await until(async () => (await client.getPlan(first)).plan.state === 'completed');
+    const ballast = join(disk.path, 'ballast');
+    spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4k'], { stdio: 'ignore' });
+    await client.startPlan(second);
+    const tasks = async () => (await client.getPlan(second)).tasks.map(({ task }) => task);
+    await until(async () => (await tasks()).every(({ state }) => state === 'waiting'));
+    for (const { why } of await tasks()) expect(why).toMatch(/^workspace: .*(disk is full|ENOSPC)/);
+    rmSync(ballast);
+    await until(async () => (await client.getPlan(second)).plan.state === 'completed');
+    expect(await tasks()).toMatchObject([{ state: 'completed' }, { state: 'completed' }]);
+    expect((await client.health()).pid).toBe(pid);
   });
 });

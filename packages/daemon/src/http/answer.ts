@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERRORS, ReveilleError, isReveilleError, isScarce } from '@reveille/protocol';
+import { ERRORS, ReveilleError, isReveilleError, isScarce, type Health } from '@reveille/protocol';
 import type { Log } from '../log/log.ts';
 
 export interface Exchange {
@@ -8,11 +8,20 @@ export interface Exchange {
   /** Names the request in the log. */
   readonly id: string;
   readonly log: Log;
+  /** Why nothing is acknowledged any more; see place/presence.ts. */
+  readonly lost: () => ReveilleError | null;
 }
 
-/** Sends a value, as every client expects it. */
-export function sendValue({ response }: Pick<Exchange, 'response'>, value: unknown): void {
-  finish(response, 200, { value: value ?? null });
+/** Sends a value, as every client expects it. It is true only as long as the database that it is in can be read again. */
+export function sendValue(exchange: Exchange, value: unknown): void {
+  const lost = exchange.lost();
+  if (lost) return sendError(exchange, lost);
+  finish(exchange.response, 200, { value: value ?? null });
+}
+
+/** Says how the daemon is, whatever has happened to its place. */
+export function sendHealth({ response }: Pick<Exchange, 'response'>, health: Health): void {
+  finish(response, 200, { value: health });
 }
 
 /** Sends what went wrong. A defect is told in the log, with its stack; outside only that there is one. */

@@ -69,6 +69,8 @@ export function createApp(options: AppOptions): App {
   hono.use('*', async (c, next) => {
     c.set('caller', identify(options.credentials, c.env.incoming));
     checkProtocol(c.env.incoming);
+    const lost = c.env.exchange.lost();
+    if (lost && c.req.path !== HTTP_ROUTES.health.path) throw lost;
     if (options.isStopping() && c.req.path !== HTTP_ROUTES.health.path)
       throw new ReveilleError('stopping', 'The daemon is stopping. Make the call again in a moment.');
     await next();

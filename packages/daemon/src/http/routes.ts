@@ -12,7 +12,7 @@ import {
 } from '@reveille/protocol';
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
-import { sendValue, type Exchange } from './answer.ts';
+import { sendHealth, sendValue, type Exchange } from './answer.ts';
 import type { Attachments } from './attachments.ts';
 import { bodyBounds, readJson } from './body.ts';
 import type { CredentialedStreams } from './credentialed-streams.ts';
@@ -54,7 +54,7 @@ export function routes(options: RouteOptions): Routes {
     schema: S,
   ): Promise<z.output<S>> => parseInput(schema, await readJson(request, bodyBounds(limits, caller)));
   return {
-    health: async (exchange) => sendValue(exchange, await options.health()),
+    health: async (exchange) => sendHealth(exchange, await options.health()),
     operation: (exchange, { caller, param }) =>
       serveOperation(exchange, { engine, limits, caller, name: param('operation') }),
     events: (exchange, { caller }) => options.events.serve(exchange, caller),

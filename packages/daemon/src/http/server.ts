@@ -23,6 +23,8 @@ export interface HttpServer {
   serve(app: App['hono']): void;
   /** No new connections; those that are open have so long to end. */
   close(graceMs: number): Promise<void>;
+  /** Ends all connections at once, and leaves the socket in its folder, which may be another daemon's by now. */
+  cut(): void;
 }
 
 interface ListenOptions {
@@ -34,6 +36,8 @@ interface ListenOptions {
   readonly socket: string;
   /** Who sends a request; null: nobody we know. */
   readonly callerOf: (request: IncomingMessage) => Caller | null;
+  /** Why nothing is acknowledged any more; null: it is. */
+  readonly lost: Exchange['lost'];
 }
 
 /**
@@ -53,7 +57,8 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   const closeAll = async (graceMs: number): Promise<void> => {
     await Promise.all(servers.map((server) => close(server, graceMs)));
   };
-  return { port, serve, close: closeAll };
+  const cut = (): void => servers.forEach((server) => server.closeAllConnections());
+  return { port, serve, close: closeAll, cut };
 }
 
 interface MakeOptions extends ListenOptions {
@@ -61,7 +66,8 @@ interface MakeOptions extends ListenOptions {
   readonly quota: RunQuota;
 }
 
-function makeServer({ limits, log, callerOf, served, quota }: MakeOptions, port: () => number): Server {
+function makeServer(options: MakeOptions, port: () => number): Server {
+  const { limits, log, callerOf, served, quota } = options;
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: limits.headersMs,
@@ -76,7 +82,7 @@ function makeServer({ limits, log, callerOf, served, quota }: MakeOptions, port:
   const connections = new Connections(limits, countingDrops(log));
   server.on('connection', (socket) => connections.opened(socket));
   server.on('request', (request, response) => {
-    const exchange = begin(request, response, log);
+    const exchange = begin(request, response, options);
     const caller = callerOf(request);
     const full = connections.asked(request.socket, caller);
     if (full !== null) return tooMany(exchange, full);
@@ -125,10 +131,14 @@ function bind(server: Server, where: ListenAddress): Promise<void> {
   });
 }
 
-function begin(request: IncomingMessage, response: ServerResponse, log: Log): Exchange {
+function begin(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { log, lost }: Pick<ListenOptions, 'log' | 'lost'>,
+): Exchange {
   const id = `http_${randomBytes(8).toString('hex')}`;
   const started = performance.now();
-  const exchange = { request, response, id, log };
+  const exchange = { request, response, id, log, lost };
   setHeaders(response);
   response.once('close', () => {
     const { statusCode: status, writableFinished: finished } = response;

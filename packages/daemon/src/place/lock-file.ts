@@ -58,13 +58,17 @@ export class OwnLock {
 
   /** Somebody deleted or changed it: without it nobody finds this daemon, and nobody else can start one. */
   repair(): boolean {
-    const file = readPrivately(this.#path);
-    if (file?.text === `${JSON.stringify({ ...this.#lock, token: this.#token })}\n`) return false;
+    if (this.#isThere()) return false;
     this.write();
     return true;
   }
 
+  /** Another daemon's stays: its folder may have taken the place of ours. */
   remove(): void {
-    rmSync(this.#path, { force: true });
+    if (this.#isThere()) rmSync(this.#path, { force: true });
+  }
+
+  #isThere(): boolean {
+    return readPrivately(this.#path)?.text === `${JSON.stringify({ ...this.#lock, token: this.#token })}\n`;
   }
 }
