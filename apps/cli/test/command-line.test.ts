@@ -6,7 +6,8 @@ import { run } from './io.ts';
 const VERBS =
   `init, demo, run, plan validate, plan run, plan status, plan pause, plan resume, plan cancel, spawn, send, status,
   logs, attach, inbox, answer, approve, deny, retry, cancel, pause, resume, swap, diff, open, pull, discard, restore,
-  integrate, agent list, agent show, agent new, doctor, config, dashboard, mcp, hook, daemon start, daemon stop, daemon status, stop,
+  integrate, agent list, agent show, agent new, doctor, config, dashboard, mcp, hook, daemon start, daemon stop, daemon status, daemon run, daemon install,
+  daemon uninstall, stop,
   completion, budget`
     .split(',')
     .map((verb) => verb.trim());

@@ -26,7 +26,8 @@ async function begin(): Promise<number> {
     using guard = takeGuard(place.guard);
     if (!guard) {
       supervision.end();
-      return EXIT.held;
+      // A service manager would start one again and again.
+      return start.supervisedBy ? 0 : EXIT.held;
     }
     shortenStartLog(place);
     enableCompileCache(place.cache);

@@ -11,6 +11,7 @@ import { repositoryIfAny, type Repository } from '../repository.ts';
 import { configHere } from '../trusted.ts';
 import { backendWords } from './agent.ts';
 import { supervisionWords, words as daemonWords } from './daemon.ts';
+import { installedService } from './daemon-service.ts';
 import { examineBackends } from './doctor-backends.ts';
 import { reportLines, type Finding } from './doctor-report.ts';
 
@@ -163,13 +164,17 @@ async function daemon({ env }: Io): Promise<Finding[]> {
     got: failed ? `The last start failed: ${failed.why}` : daemonWords(status),
     advice: silent ? 'reveille daemon stop' : '',
   };
-  if (status.state === 'none' || !supervision) return [found];
+  const installed = installedService({ env });
+  const runs = status.state !== 'none' && supervision !== null;
+  const words = runs
+    ? supervisionWords(supervision)
+    : 'A daemon that a command starts has its own supervisor.';
   const supervised: Finding = {
     area: 'daemon',
     name: 'supervision',
-    verdict: supervision.by === 'nobody' ? 'weak' : 'good',
+    verdict: runs && supervision.by === 'nobody' ? 'weak' : 'good',
     expected: 'somebody who starts the daemon again if it dies',
-    got: supervisionWords(supervision),
+    got: installed === null ? words : `${words} The system is told to run it by ${installed}.`,
     advice: '',
   };
   return [found, supervised];

@@ -5,6 +5,7 @@ import { attach } from './attach.ts';
 import { budget } from './budget.ts';
 import { completionOf } from './completion.ts';
 import { config } from './config.ts';
+import { serviceCommands } from './daemon-service.ts';
 import { daemonCommands } from './daemon.ts';
 import { dashboard } from './dashboard.ts';
 import { doctor } from './doctor.ts';
@@ -64,4 +65,5 @@ export const COMMANDS: readonly Command[] = [
   ...workCommands,
   ...agentCommands,
   ...daemonCommands,
+  ...serviceCommands,
 ];
