@@ -120,6 +120,9 @@ describe('plans', () => {
     const { code, out } = await watching;
     expect(code).toBe(0);
     expect(out).toContain('Killed is completed');
+    expect(out).toMatch(
+      / reveille +The daemon is not there; waiting for it\.\n(.*\n)* .*reveille +The daemon is there again\./,
+    );
     expect(out.match(/ completed +quick: Quick\.$/gm)).toHaveLength(1);
     expect((await house.running()).pid).not.toBe(before);
     await until(() => processesOf(house.env['REVEILLE_HOME']!).length === 1);

@@ -64,7 +64,11 @@ interface Pump {
 
 /** Ends only when it is told to, or when the daemon was stopped, which it throws. */
 async function listen({ client, after, signal, watch, view, news }: Pump): Promise<void> {
-  for await (const events of client.follow({ after, signal })) {
+  const connected = (isConnected: boolean): void => {
+    view.connected(isConnected);
+    news.came();
+  };
+  for await (const events of client.follow({ after, signal, connected })) {
     const about = watch.apply(events);
     if (about.length === 0) continue;
     view.happened(about);
@@ -121,6 +125,8 @@ interface View extends Disposable {
   /** How often it wants to be drawn although nothing has happened; null: never. */
   readonly everyMs: number | null;
   happened(events: readonly ReveilleEvent[]): void;
+  /** The daemon is there, or is waited for. */
+  connected(isConnected: boolean): void;
   show(last: boolean): void;
 }
 
@@ -133,6 +139,7 @@ function viewFor(options: FollowOptions, watch: Watch): View {
 }
 
 const HINT = 'Ctrl-C leaves; the work goes on.';
+const LOST = 'The daemon is not there; waiting for it.';
 
 function liveView(
   out: WriteStream,
@@ -141,13 +148,17 @@ function liveView(
 ): View {
   const screen = new Screen(out);
   const bell = new Bell();
+  let lostAt: number | null = null;
   return {
     everyMs: FRAME_MS,
     happened: () => undefined,
+    connected: (isConnected) => void (lostAt = isConnected ? null : (lostAt ?? Date.now())),
     show(last) {
-      const now = Date.now();
+      // Of what nobody is told no time passes.
+      const now = lostAt ?? Date.now();
+      const hint = lostAt === null ? HINT : LOST;
       if (bell.rings(watch.requests) && sounds) out.write('\u0007');
-      screen.draw(drawFrame(pictureOf(watch, now), { ...screen.size, now, last, hint: HINT }, paint));
+      screen.draw(drawFrame(pictureOf(watch, now), { ...screen.size, now, last, hint }, paint));
     },
     [Symbol.dispose]: () => screen.close(),
   };
@@ -158,6 +169,7 @@ function lineView(io: Io, watch: Watch): View {
   const write = (at: number, text: string): void => void io.out.write(`${timed(at - begun, text)}\n`);
   const asked = new Set<string>();
   let wakeUps = 0;
+  let isLost = false;
   return {
     everyMs: null,
     happened(events) {
@@ -165,6 +177,11 @@ function lineView(io: Io, watch: Watch): View {
         const text = drawEvent(event, (id) => watch.name(id));
         if (text !== null) write(event.at, text);
       }
+    },
+    connected(isConnected) {
+      if (isLost !== isConnected) return;
+      isLost = !isConnected;
+      write(Date.now(), line('reveille', isLost ? LOST : 'The daemon is there again.'));
     },
     show() {
       for (const wakeUp of watch.wakeUps.slice(wakeUps)) write(wakeUp.at, drawWakeUp(wakeUp));
@@ -183,6 +200,7 @@ function jsonView({ out }: Io): View {
   return {
     everyMs: null,
     happened: (events) => events.forEach((event) => out.write(`${JSON.stringify(event)}\n`)),
+    connected: () => undefined,
     show: () => undefined,
     [Symbol.dispose]: () => undefined,
   };

@@ -9,6 +9,8 @@ export interface FollowOptions {
   readonly after?: number;
   /** Ends it. */
   readonly signal?: AbortSignal;
+  /** Told when the connection has broken, and when there is one again. */
+  readonly connected?: (isConnected: boolean) => void;
 }
 
 const Batch = z.array(ReveilleEvent);
@@ -19,14 +21,15 @@ const Batch = z.array(ReveilleEvent);
  */
 export async function* follow(
   link: Link,
-  { after = 0, signal = new AbortController().signal }: FollowOptions,
+  { after = 0, signal = new AbortController().signal, connected = () => undefined }: FollowOptions,
 ): AsyncGenerator<readonly ReveilleEvent[], void, undefined> {
   const backoff = new Backoff();
   let last = after;
   while (!signal.aborted) {
     const path = `${HTTP_ROUTES.events.path}?after=${last}`;
     try {
-      for await (const { data } of listen(link, { method: 'GET', path, signal, repeatable: true })) {
+      const opened = (): void => connected(true);
+      for await (const { data } of listen(link, { method: 'GET', path, signal, repeatable: true, opened })) {
         const events = Batch.parse(JSON.parse(data)).filter(({ number }) => number > last);
         // Never seen; but a gap would be a loss that nobody notices, and asking again cannot harm.
         if (events[0] && events[0].number !== last + 1) break;
@@ -39,6 +42,7 @@ export async function* follow(
       if (signal.aborted) return;
       if (!isBroken(error)) throw error;
     }
+    if (!signal.aborted) connected(false);
     await backoff.wait(signal);
   }
 }

@@ -10,12 +10,13 @@ const BACKOFF = { firstMs: 100, longestMs: 2_000 } as const;
 /** The messages of one connection. Ends when the connection does, throws if the daemon says that it stops. */
 export async function* listen(
   link: Link,
-  call: Call & { readonly signal: AbortSignal },
+  call: Call & { readonly signal: AbortSignal; readonly opened?: () => void },
 ): AsyncGenerator<ServerSent, void, undefined> {
   const silence = new AbortController();
   const signal = AbortSignal.any([call.signal, silence.signal]);
   const response = await send(link, { ...call, signal });
   if (!response.body) return;
+  call.opened?.();
   const giveUp = (): void => silence.abort();
   let timer = setTimeout(giveUp, SILENCE_MS);
   const heard = (): void => {
