@@ -41,7 +41,7 @@ async function film() {
       const picture = await look(stage);
       const frame = {
         at: picture.elapsed,
-        lines: drawFrame(picture, SIZE, coloured),
+        lines: drawFrame(picture, { ...SIZE, backend: null }, coloured),
         shape: shapeOf(picture),
       };
       const last = kept.at(-1);

@@ -23,12 +23,16 @@ test('[CLI1.5] bash completes every verb, the verbs of a group, and the options 
   expect(offered(script, ['plan', 'run', '--'])).toEqual([
     '--input',
     '--budget',
+    '--dirty',
     '--detach',
     '--json',
     '--repo',
     '--help',
   ]);
   expect(offered(script, ['stop', '--a'])).toEqual(['--all']);
+  // Files are offered where a file is meant, not where a task is.
+  expect(offered(script, ['plan', 'run', '/et'])).toEqual(['/etc']);
+  expect(offered(script, ['diff', '/et'])).toEqual([]);
 });
 
 test.each(['zsh', 'fish'])(

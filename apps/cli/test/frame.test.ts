@@ -100,7 +100,7 @@ class Terminal {
 test('no line of a frame is wider than the terminal, and there are no more than it has', () => {
   for (const columns of [20, 31, 48, 60, 76, 80, 120, 200]) {
     for (const rows of [5, 12, 16, 24, 60]) {
-      const lines = drawFrame(picture(), { columns, rows }, plain);
+      const lines = drawFrame(picture(), { columns, rows, backend: null }, plain);
       expect(Math.max(...lines.map(width)), `${columns} columns`).toBeLessThanOrEqual(columns);
       expect(lines.length, `${rows} rows`).toBeLessThan(rows);
     }
@@ -108,10 +108,18 @@ test('no line of a frame is wider than the terminal, and there are no more than 
 });
 
 test('a wide frame tells state, how long, why and which attempt', () => {
-  const lines = drawFrame(picture(), { columns: 120, rows: 40 }, plain);
+  const lines = drawFrame(picture(), { columns: 120, rows: 40, backend: null }, plain);
   expect(lines[0]).toMatch(/^A plan · active +1 of 9 done {2}1\.2 s$/);
   expect(lines[4]).toMatch(/^\S task 1 .* @coder +running +2\.5 s {2}attempt 2: because/);
   expect(lines.at(-1)).toContain('tests ← child 8: cancelled');
+});
+
+test('[CLI1.98] the head says whose agents run the plan', () => {
+  const head = (backend: string | null) =>
+    drawFrame(picture(), { columns: 120, rows: 40, backend }, plain).slice(0, 3).join('\n');
+  expect(head(null)).toContain('scripted agents on the real engine');
+  expect(head('claude')).toContain('claude on a scripted model, on the real engine');
+  expect(head('claude')).not.toContain('scripted agents');
 });
 
 test('a summary fits a narrow terminal', () => {
@@ -129,8 +137,10 @@ test('frames are drawn over each other, and only what changed is written', () =>
   const screen = new Screen({ columns: 100, rows: 40, write } as Partial<WriteStream> as WriteStream);
   terminal.write('what was there before\n');
   const draw = (elapsed: number): string[] => {
-    screen.draw(drawFrame(picture(elapsed), screen.size, coloured));
-    return drawFrame(picture(elapsed), screen.size, plain).map((line) => line.trimEnd());
+    screen.draw(drawFrame(picture(elapsed), { ...screen.size, backend: null }, coloured));
+    return drawFrame(picture(elapsed), { ...screen.size, backend: null }, plain).map((line) =>
+      line.trimEnd(),
+    );
   };
   for (const elapsed of [100, 1_000, 2_000]) {
     const lines = draw(elapsed);

@@ -310,6 +310,11 @@ test('[CLI1.48] config says what is set and where; what a repository says counts
   });
   expect((await house.run(['config', 'sandbox.mode'])).out).toBe('sandbox.mode  "warn"  default\n');
   expect((await house.json<Shown>('config', '--all')).settings.length).toBeGreaterThan(40);
+  const env = { backends: { claude: { env: { ANTHROPIC_API_KEY: 'sk-secret' } } } };
+  writeFileSync(join(house.env['REVEILLE_HOME']!, 'config.yaml'), JSON.stringify(env));
+  const shown = await house.run(['config']);
+  expect(shown.out).toMatch(/^backends\.claude\.env\.ANTHROPIC_API_KEY +"\(set\)"/m);
+  expect(shown.out).not.toContain('sk-secret');
   const none = await house.run(['config', 'sandbox.mod']);
   expect(none).toMatchObject({ code: 3, err: expect.stringContaining('sandbox.mode') as string });
   house.write('.reveille/config.yaml', 'sandbox: { mode: off }\n');

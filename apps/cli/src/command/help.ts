@@ -20,9 +20,10 @@ ${lines.join('\n')}
   --help      this text; reveille <command> --help says more about a command
   --version   the version
 
-Plans, tasks and requests are named by their id, by the beginning of it, or by their name; a task of a
-plan also as plan/task. Every command takes --json. Exit codes: 0 well, 1 it failed, 2 not understood, 3 not found,
-4 not allowed, 5 not now, 6 a limit, 7 no daemon, 8 the database, 9 the worktree, 130 interrupted.
+Plans, tasks and requests are named by their id, by the beginning of it, or by their name; a task
+of a plan also as plan/task. Every command takes --json. Exit codes: 0 well, 1 it failed, 2 not
+understood, 3 not found, 4 not allowed, 5 not now, 6 a limit, 7 no daemon, 8 the database, 9 the
+worktree, 130 interrupted.
 `;
 }
 
@@ -42,12 +43,18 @@ export function helpOf({ name, usage, summary, about, options, json }: Command):
     '',
     `  reveille ${name} ${usage}`.trimEnd(),
     '',
-    ...(about === '' ? [] : [...about.trim().split('\n'), '']),
+    ...(about === '' ? [] : [...paragraph(about), '']),
     ...lines,
     '',
     ...wrap(`--json prints ${json}`, COLUMNS),
     '',
   ].join('\n');
+}
+
+/** As it is written, unless a line is too long: then it is one paragraph. */
+function paragraph(text: string): string[] {
+  const lines = text.trim().split('\n');
+  return lines.every((line) => line.length <= COLUMNS) ? lines : wrap(lines.join(' '), COLUMNS);
 }
 
 function optionWords(name: string, { short, value, type }: OptionSpec): string {

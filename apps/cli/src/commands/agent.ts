@@ -43,8 +43,11 @@ const agentList = command({
   },
 });
 
-const markOf = ({ definition, state }: AgentEntry): string =>
-  state === 'used' ? definition.place : `${definition.place}, ${state}`;
+const markOf = ({ definition: { place }, state }: AgentEntry): string => {
+  // A backend is called `builtin`, too.
+  const where = place === 'builtin' ? 'built in' : place;
+  return state === 'used' ? where : `${where}, ${state}`;
+};
 
 /** As in `claude (default: Claude Code is installed), scripted`. */
 export const backendWords = (backends: readonly Backend[]): string =>

@@ -49,10 +49,17 @@ function wordsOf(commands: readonly Command[]): Words {
   return { first, second, options: new Map(options) };
 }
 
+/** Where a word may be a file; others are plans, tasks and words, for which files are no help. */
+const withFiles = (commands: readonly Command[]): Command[] =>
+  commands.filter(({ usage }) => usage.includes('<file'));
+
 /** In zsh through its own reading of bash's scripts. */
 function bash(commands: readonly Command[]): string {
   const { first, second, options } = wordsOf(commands);
   const cases = [...second].map(([word, verbs]) => `    ${word}) words="${verbs.join(' ')}" ;;`);
+  const files = withFiles(commands)
+    .map(({ name }) => `"${name}"`)
+    .join('|');
   const optionCases = [...options].map(([name, all]) => `    "${name}") words="${all.join(' ')}" ;;`);
   return `# Completes reveille. It names no plans or tasks: those change.
 _reveille() {
@@ -76,7 +83,9 @@ ${optionCases.join('\n')}
   esac
   case "$current" in
     -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
-    *) COMPREPLY=($(compgen -f -- "$current")) ;;
+    *) case "$command" in
+      ${files}) COMPREPLY=($(compgen -f -- "$current")) ;;
+    esac ;;
   esac
 }
 complete -o filenames -F _reveille reveille
@@ -105,7 +114,8 @@ function fish(commands: readonly Command[]): string {
       const letter = short === undefined ? '' : ` -s ${short}`;
       return `complete -c reveille -n '${seen}' -l ${option}${letter}${type === 'boolean' ? '' : ' -r'} -d ${quoted(means)}`;
     });
-    return [itself, ...options];
+    const noFiles = one.usage.includes('<file') ? [] : [`complete -c reveille -n '${seen}' -f`];
+    return [itself, ...noFiles, ...options];
   });
   const heads = groups.map((group) => `complete -c reveille -n __fish_use_subcommand -a ${group}`);
   return `${['# Completes reveille.', ...heads, ...lines].join('\n')}\n`;

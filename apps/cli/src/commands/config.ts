@@ -50,13 +50,25 @@ async function settingsOf({
   origins,
 }: Awaited<ReturnType<typeof configHere>>): Promise<Set[]> {
   const { SETTINGS } = await import('@reveille/daemon/config');
-  return SETTINGS.map(({ path }) => {
+  const listed = SETTINGS.map(({ path }) => {
     const setting = path.join('.');
     // A whole group may be set at once, such as to null.
     const from = path.map((_, i) => origins.get(path.slice(0, path.length - i).join('.'))).find(Boolean);
     return { setting, value: valueAt(values, path), from: from ?? DEFAULT };
   });
+  // What has names of the person's own, such as the environment of an agent, is in no list of settings.
+  const known = new Set(listed.map(({ setting }) => setting));
+  const named = [...origins].filter(([name]) => !known.has(name) && !isGroup(name, known));
+  const own = named.map(([setting, from]) => ({ setting, value: shownValue(values, setting), from }));
+  return [...listed, ...own];
 }
+
+const isGroup = (name: string, known: ReadonlySet<string>): boolean =>
+  [...known].some((setting) => setting.startsWith(`${name}.`));
+
+/** A variable may be a key. */
+const shownValue = (values: unknown, setting: string): unknown =>
+  /\.env\.[^.]+$/.test(setting) ? '(set)' : valueAt(values, setting.split('.'));
 
 function valueAt(values: unknown, path: readonly string[]): unknown {
   let value: unknown = values;

@@ -141,10 +141,10 @@ interface View {
 
 function viewFor(options: Options): View {
   if (options.json) return jsonView();
-  return process.stdout.isTTY && process.env['TERM'] !== 'dumb' ? liveView() : lineView();
+  return process.stdout.isTTY && process.env['TERM'] !== 'dumb' ? liveView(options.backend) : lineView();
 }
 
-function liveView(): View {
+function liveView(backend: DemoBackend | null): View {
   const paint = paintFor(process.stdout, process.env);
   const screen = new Screen(process.stdout);
   return {
@@ -152,7 +152,7 @@ function liveView(): View {
     show: async (picture, _, last = false) => {
       // Signals are heard between timers and this: one that was stopped must know that it was before it draws.
       await nextPhase();
-      screen.draw(drawFrame(picture, { ...screen.size, last }, paint));
+      screen.draw(drawFrame(picture, { ...screen.size, last, backend }, paint));
     },
     close: () => screen.close(),
     summary: (picture, kept) => `${drawSummary(picture, kept, screen.size.columns, paint).join('\n')}\n`,

@@ -1,9 +1,18 @@
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Executor, Executors } from '@reveille/core';
-import { Config, loadConfig, openPlace, placeOf, startDaemon, type Log, type World } from '@reveille/daemon';
+import {
+  Config,
+  installClaude,
+  loadConfig,
+  openPlace,
+  placeOf,
+  startDaemon,
+  type Log,
+  type World,
+} from '@reveille/daemon';
 import { PRESETS, findProgram, missing } from '@reveille/executors/acp';
-import { CLAUDE, SDK_PACKAGE, bundledProgram, sdkFile } from '@reveille/executors/claude';
+import { CLAUDE, bundledProgram, sdkFile } from '@reveille/executors/claude';
 import { recipeFor, startModelServer, type ModelStep, type RealAgent } from '@reveille/model-server';
 import { ReveilleError } from '@reveille/protocol';
 import type { DemoBackend } from './demo-backends.ts';
@@ -30,6 +39,8 @@ export async function openRealAgents({ backend, folder, probe, warn }: Opening) 
     const program = backend === 'builtin' ? null : installed(backend);
     const person = placeOf(process.env);
     forgetKeys();
+    // What a vendor's SDK has to say to its callers would be written through the live view.
+    process.noDeprecation = true;
     const model = await startModelServer();
     undo.use(model);
     const place = placeOf({ REVEILLE_HOME: join(folder, 'state') });
@@ -41,7 +52,9 @@ export async function openRealAgents({ backend, folder, probe, warn }: Opening) 
     const log: Log = {
       debug: () => undefined,
       info: () => undefined,
-      warn: (message, data = {}) => warn(`${message} ${JSON.stringify(data)}`),
+      warn: (message, data = {}) => {
+        if (!isLateCall(message, data)) warn(`${message} ${JSON.stringify(data)}`);
+      },
       error: (message, data = {}) => warn(`${message} ${JSON.stringify(data)}`),
     };
     let world: World | null = null;
@@ -69,10 +82,15 @@ export async function openRealAgents({ backend, folder, probe, warn }: Opening) 
   }
 }
 
+/** An agent whose run has ended still says goodbye to our tools, by a credential that ended with the run. */
+const isLateCall = (message: string, { path, status }: Record<string, unknown>): boolean =>
+  message === 'a request was refused' && path === '/mcp' && status === 401;
+
 function watched(executors: Executors, probe: Probe): Executors {
   const known = new Map<string, Executor>();
   return {
     backends: () => executors.backends(),
+    problem: (name) => executors.problem?.(name),
     get(name) {
       const executor = known.get(name) ?? executors.get(name);
       if (!executor || known.has(name)) return executor;
@@ -99,7 +117,7 @@ function installed(backend: RealAgent): string {
   if (sdkFile(sdk) === null)
     throw new ReveilleError(
       'not_found',
-      `The Agent SDK of Claude Code is not installed. To install it: npm install --prefix ${sdk} ${SDK_PACKAGE}`,
+      `The Agent SDK of Claude Code is not installed. To install it: ${installClaude(place.home)}`,
     );
   const { program } = config.backends.claude;
   const names = program === null ? CLAUDE.programs : [program];
