@@ -116,7 +116,8 @@ export async function measureF(): Promise<Measure> {
   const branches = Array.from({ length: 10 }, (_, i) => `task-${i}`);
   await makeLarge(root, { files: 50_000, branches });
   const repository = await findRepository(root, { home: null });
-  const live = branches.map((name) => ({ name, tip: git(root, ['rev-parse', name]) }));
+  const start = git(root, ['rev-parse', 'main']);
+  const live = branches.map((name) => ({ name, tip: git(root, ['rev-parse', name]), start }));
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++)
     times.push((await timed(() => new Forecaster(repository).look(live))).ms);

@@ -5,7 +5,7 @@ import { is, type Delta, type Durable } from './ledger.ts';
 import type { Process } from './process.ts';
 
 /** ORC1, written down a second time. */
-const STATUS: readonly Message['kind'][] = ['progress', 'info', 'warning'];
+const STATUS: readonly Message['kind'][] = ['progress', 'info', 'warning', 'forecast'];
 const SOMETIMES: readonly Message['kind'][] = ['end', 'error'];
 const OVER: readonly Plan['state'][] = ['completed', 'failed', 'cancelled'];
 

@@ -173,7 +173,8 @@ export class Trees {
     const other = this.#world.has('conflicts') ? chance.pick([...this.#trees.keys()]) : undefined;
     if (other === undefined || other === task.id) return { escapes, conflicts: [] };
     const news = {
-      with: other as Task['id'],
+      task: task.id,
+      with: { task: other as Task['id'] },
       began: chance.hit(0.5),
       files: ['a.ts'],
       key: `${chance.int(1, 3)}`,

@@ -15,6 +15,7 @@ import type { Context } from './context.ts';
 import { tellLate } from './decide.ts';
 import { isIntegrator } from './integrator.ts';
 import { depthLeft } from './limits.ts';
+import { isLiveIn } from './live-branches.ts';
 import type { Role } from './ports/agents.ts';
 import type { Executor } from './ports/executor.ts';
 import { NOTHING_FOUND, type Findings, type Workspace } from './ports/workspaces.ts';
@@ -82,7 +83,9 @@ export class Checkout {
   }
 
   look(run: { readonly id: RunId } | null): Promise<Findings> {
-    return this.#quietly(run, NOTHING_FOUND, (task, id) => this.#context.workspaces?.look(task, id));
+    return this.#quietly(run, NOTHING_FOUND, (task, id) =>
+      this.#context.workspaces?.look(task, id, isLiveIn(this.#context.store)),
+    );
   }
 
   /** The state of the files as a commit, uncommitted changes included; null: its task has no files, or they cannot be read. */
@@ -102,7 +105,7 @@ export class Checkout {
   /** What nobody has looked at until now is told all the same. */
   async leave(run: { readonly id: RunId } | null): Promise<void> {
     const late = await this.#quietly(run, NOTHING_FOUND, (task, id) =>
-      this.#context.workspaces?.leave(task, id),
+      this.#context.workspaces?.leave(task, id, isLiveIn(this.#context.store)),
     );
     if (run) void tellLate(this.#context, run.id, late);
   }

@@ -2,6 +2,7 @@ import type { Run, RunId, Task, TaskId } from '@reveille/protocol';
 import type { Ports } from './context.ts';
 import { wantsPerson } from './ending.ts';
 import { isIntegrator } from './integrator.ts';
+import { isLiveIn } from './live-branches.ts';
 import {
   NOTHING_FOUND,
   type Left,
@@ -22,7 +23,7 @@ export async function collectLeft(world: World, run: RunId): Promise<Left> {
   const task = await taskOf(world, run);
   if (!task || !workspaces) return { work: null, findings: NOTHING_FOUND };
   try {
-    return await workspaces.collect(task, run);
+    return await workspaces.collect(task, run, isLiveIn(store));
   } catch (error) {
     world.log?.('warn', 'what a run left could not be collected', { run, error: String(error) });
     const last = task.lastRun ? (await store.get('run', task.lastRun))?.doc.end?.work : null;

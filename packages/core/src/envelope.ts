@@ -71,6 +71,8 @@ function headline(
         : `${message.kind} about ${who}:`;
     case 'words':
       return `${who} says:`;
+    case 'forecast':
+      return 'Reveille forecasts:';
     case 'inquiry':
     case 'resume':
       return 'Reveille says:';

@@ -1,5 +1,6 @@
-import { formatAgentType, type Run, type Task } from '@reveille/protocol';
+import { formatAgentType, type Run, type SessionId, type Task } from '@reveille/protocol';
 import type { Context } from './context.ts';
+import { isLiveTask } from './live-branches.ts';
 import { enqueue } from './mailbox.ts';
 import type { ConflictNews, Findings, Left } from './ports/workspaces.ts';
 import { openRequest } from './requests.ts';
@@ -28,7 +29,7 @@ export async function tellFindings(
   run: Run,
   findings: Findings,
 ): Promise<void> {
-  for (const news of findings.conflicts) await tellConflict(tx, context, task, news);
+  for (const news of findings.conflicts) await tellConflict(tx, context, news);
   if (findings.escapes.length === 0) return;
   tx.note({
     type: 'escape.found',
@@ -45,29 +46,67 @@ export async function tellFindings(
   });
 }
 
-async function tellConflict(tx: Tx, context: Context, task: Task, news: ConflictNews): Promise<void> {
-  const other = await tx.get('task', news.with);
-  if (!other) return;
-  const files = news.files.slice(0, 20);
-  tx.note({
-    type: news.began ? 'conflict.began' : 'conflict.ended',
-    task: task.id,
-    data: { with: other.id, files },
-  });
-  const text = news.began
-    ? `"${task.name}" (${task.id}) and "${other.name}" (${other.id}) now change the same lines: ${files.join(', ')}. Whoever is merged second will have to resolve it.`
-    : `"${task.name}" (${task.id}) and "${other.name}" (${other.id}) no longer conflict.`;
-  for (const to of new Set([task.owner, other.owner])) {
-    const session = await tx.get('session', to);
-    if (session?.state !== 'open') continue;
-    const from = { kind: 'harness' } as const;
-    await enqueue(tx, context, {
-      to,
-      key: `conflict:${news.key}`,
-      kind: 'warning',
-      from,
-      task: task.id,
-      text,
-    });
+/** The two sides of a conflict; of one with a branch of the person there is one. */
+async function tellConflict(tx: Tx, context: Context, news: ConflictNews): Promise<void> {
+  const task = await tx.get('task', news.task);
+  const other = 'task' in news.with ? await tx.get('task', news.with.task) : null;
+  if (!task || other === undefined) return;
+  const sides = other ? [task, other] : [task];
+  const live = [];
+  for (const side of sides) if (await isLiveTask(tx, side)) live.push(side);
+  // One that a task takes along into its end is none.
+  if (news.began && live.length < sides.length) return;
+  const files = news.files.slice(0, SHOWN);
+  const by = other ? { with: other.id } : { base: nameOf(news.with) };
+  tx.note({ type: news.began ? 'conflict.began' : 'conflict.ended', task: task.id, data: { ...by, files } });
+  const text = news.began ? beganText(news, { task, other }) : endedText(news, { task, other, live });
+  // Both owners hear of both. When a branch is gone only whoever still has one wants to know.
+  for (const to of new Set(live.map(({ owner }) => owner))) await forecast(tx, context, { to, news, text });
+}
+
+const SHOWN = 20;
+
+interface Sides {
+  readonly task: Task;
+  readonly other: Task | null;
+}
+
+const nameOf = (side: ConflictNews['with']): string => ('base' in side ? side.base : '');
+const called = ({ name, id }: Task): string => `"${name}" (${id})`;
+
+function beganText(news: ConflictNews, { task, other }: Sides): string {
+  const more = news.files.length > SHOWN ? ` and ${news.files.length - SHOWN} more` : '';
+  const files = `${news.files.slice(0, SHOWN).join(', ')}${more}`;
+  if (other)
+    return `${called(task)} and ${called(other)} now change the same lines: ${files}. Whoever is merged second will have to resolve it.`;
+  const base = nameOf(news.with);
+  return `${called(task)} now conflicts with ${base}, which has moved since the task began: ${files}. It will have to be resolved when the task is merged.`;
+}
+
+function endedText(
+  news: ConflictNews,
+  { task, other, live }: Sides & { readonly live: readonly Task[] },
+): string {
+  if (!other) return `${called(task)} no longer conflicts with ${nameOf(news.with)}.`;
+  const gone = [task, other].find((side) => !live.includes(side));
+  const why = gone ? `: nothing of "${gone.name}" is to be merged any more` : '';
+  return `${called(task)} and ${called(other)} no longer conflict${why}.`;
+}
+
+/** A forecast rides along with the next mail of its recipient. The end of a conflict is told to whoever heard of its begin. */
+async function forecast(
+  tx: Tx,
+  context: Context,
+  { to, news, text }: { readonly to: SessionId; readonly news: ConflictNews; readonly text: string },
+): Promise<void> {
+  const began = `conflict:${news.key}`;
+  const session = await tx.get('session', to);
+  if (session?.state !== 'open') return;
+  if (!news.began) {
+    const heard = await tx.list('message', { list: 'byKey', equal: [`${to}/${began}`], limit: 1 });
+    if (heard.length === 0) return;
   }
+  const key = news.began ? began : `${began}:ended`;
+  const from = { kind: 'harness' } as const;
+  await enqueue(tx, context, { to, key, kind: 'forecast', from, task: news.task, text });
 }

@@ -37,6 +37,7 @@ const ORCHESTRATOR: Policy = {
   progress: false,
   info: false,
   warning: false,
+  forecast: false,
 };
 
 /** Null: everything wakes it. A person's client is shown everything, and a worker is told what it asked for. */
@@ -49,6 +50,8 @@ const POLICIES: { readonly [K in SessionKind]: Policy | null } = {
 
 /** Whether a letter waits for another that wakes its recipient. */
 export function isQuiet({ kind, task }: Pick<Session, 'kind' | 'task'>, news: News): boolean {
+  // Advice that nobody has to act on wakes no session, whoever it is (PLN7).
+  if (news.kind === 'forecast') return true;
   // Without a task it is somebody's client, not a model that is paid by the turn.
   const policy = task === null ? null : POLICIES[kind];
   if (!policy) return false;

@@ -1,7 +1,7 @@
-import type { Findings, OpenSpec } from '@reveille/core';
-import { ReveilleError, type Task } from '@reveille/protocol';
+import type { ConflictNews, Findings, OpenSpec } from '@reveille/core';
+import { ReveilleError, type Task, type TaskId } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
-import { product, quiet, refused, start } from './world.ts';
+import { product, quiet, refused, start, type World } from './world.ts';
 
 const work = (task: Task) => product(`/w/${task.name}`, `b/${task.name}`, []);
 
@@ -275,25 +275,99 @@ describe('what a look finds', () => {
     },
   );
 
-  test('[CHK8][PLN7] branches that begin to conflict are told to their owners, once, and so when they stop', async () => {
-    let news: Findings['conflicts'] = [];
-    await using world = await start({ workspaces: { look: async () => ({ escapes: [], conflicts: news }) } });
-    const { plan } = await world.plan({ a: [], b: [] });
-    const other = world.worker('b').task;
-    news = [{ with: other, began: true, files: ['x.ts'], key: '1' }];
-    for (const _ of [1, 2]) {
-      await world.worker('a').asks(`what now? ${_}`);
-      await world.worker('a').ends();
-      await world.person.sendMessage({ to: world.worker('a').task, message: 'go on' });
-      await quiet();
-    }
-    news = [{ with: other, began: false, files: [], key: '2' }];
-    await world.worker('a').ends();
-    const warnings = await world.mail(plan.owner, 'warning');
-    expect(warnings.map(({ text }) => text)).toEqual([
-      expect.stringContaining('now change the same lines: x.ts'),
-      expect.stringContaining('no longer conflict'),
+  /** A conflict of two tasks, or of one with a branch of the person. */
+  const conflict = (task: TaskId, side: ConflictNews['with'], also: Partial<ConflictNews> = {}) =>
+    ({ task, with: side, began: true, files: ['x.ts'], key: 'k1', ...also }) satisfies ConflictNews;
+
+  async function worldWith(): Promise<{ world: World; tell: (...news: ConflictNews[]) => void }> {
+    let news: readonly ConflictNews[] = [];
+    const look = async () => ({ escapes: [], conflicts: news });
+    const world = await start({ workspaces: { look } });
+    return { world, tell: (...told) => (news = told) };
+  }
+
+  /** The named worker ends a turn, which is when its branch is looked at, and goes on. */
+  async function turnOf(world: World, name: string): Promise<void> {
+    const worker = world.worker(name);
+    await worker.asks(`what now? ${worker.turns.length}`);
+    await worker.ends();
+    await world.person.sendMessage({ to: worker.task, message: 'go on' });
+    await quiet();
+  }
+
+  test('[CHK8][PLN7] a conflict is told to both owners, once, and so is its end', async () => {
+    const { world, tell } = await worldWith();
+    await using _ = world;
+    const [one, two] = [await world.chat('chat', 'one'), await world.chat('chat', 'two')];
+    const a = await one.spawns('a');
+    const b = await two.spawns('b');
+    tell(conflict(a, { task: b }));
+    for (let turn = 0; turn < 2; turn++) await turnOf(world, 'a');
+    tell(conflict(a, { task: b }, { began: false }));
+    await turnOf(world, 'b');
+    for (const chat of [one, two])
+      expect((await chat.mail('forecast')).map(({ text }) => text)).toEqual([
+        expect.stringMatching(/^"a" \(task_\w+\) and "b" \(task_\w+\) now change the same lines: x\.ts\./),
+        expect.stringContaining('no longer conflict'),
+      ]);
+    expect(await world.events('conflict.ended')).toHaveLength(1);
+  });
+
+  test('[PLN7.1] a branch whose task failed, was cancelled or is integrated begins no conflict, and the end is told to the other owner', async () => {
+    const { world, tell } = await worldWith();
+    await using _ = world;
+    const chat = await world.chat();
+    const a = await chat.spawns('a');
+    await world.plan({ b: [], c: [] });
+    const b = world.worker('b').task;
+    tell(conflict(a, { task: b }));
+    await turnOf(world, 'a');
+    await world.person.cancelTask(b);
+    await quiet();
+    tell(conflict(a, { task: b }, { began: false }), conflict(a, { task: b }, { key: 'k2' }));
+    await turnOf(world, 'a');
+    expect((await chat.mail('forecast')).map(({ text }) => text)).toEqual([
+      expect.stringContaining('now change the same lines'),
+      expect.stringMatching(/no longer conflict: nothing of "b" is to be merged any more\.$/),
     ]);
+    // The plan's owner heard of the begin; its own branch is gone.
+    expect(await world.ownersMail('b', 'forecast')).toHaveLength(1);
+    expect(await world.events('conflict.began')).toHaveLength(1);
+  });
+
+  test('[PLN7.2] a conflict with the branch that others started from names it, and only its owner is told', async () => {
+    const { world, tell } = await worldWith();
+    await using _ = world;
+    const chat = await world.chat();
+    const a = await chat.spawns('a');
+    tell(conflict(a, { base: 'main' }));
+    await turnOf(world, 'a');
+    tell(conflict(a, { base: 'main' }, { began: false }));
+    await turnOf(world, 'a');
+    expect((await chat.mail('forecast')).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^"a" \(task_\w+\) now conflicts with main, .*: x\.ts\./),
+      expect.stringMatching(/^"a" \(task_\w+\) no longer conflicts with main\.$/),
+    ]);
+  });
+
+  test('[PLN7.3] a forecast wakes nobody: it comes along with the next mail, under a head of its own', async () => {
+    const { world, tell } = await worldWith();
+    await using _ = world;
+    await world.plan({ parent: [] });
+    const parent = world.worker('parent');
+    const [a, b] = [await parent.spawns('a'), await parent.spawns('b')];
+    await parent.ends();
+    tell(conflict(a, { task: b }));
+    await world.worker('a').ends();
+    expect(await world.mail(parent.spec.session, 'forecast')).toMatchObject([
+      { state: 'queued', quiet: true },
+    ]);
+    const turns = parent.turns.length;
+    await world.worker('b').reports('done');
+    expect(parent.turns).toHaveLength(turns + 1);
+    expect(parent.last.text).toMatch(
+      /Reveille forecasts:\n<reveille-data [^]*now change the same lines: x\.ts/,
+    );
   });
 });
 

@@ -192,6 +192,21 @@ describe('the table of what wakes it', () => {
     expect(boss.last.text).toContain('I am stuck in the mud');
   });
 
+  test('[ORC1.9] a worker that is stuck or in a loop: yes, and it stays as it is', async () => {
+    const { world: opened, boss } = await resting({ a: [], b: [] });
+    await using world = opened;
+    for (let i = 0; i < 5; i++) await world.worker('a').calls('read', { digest: 'the same', news: true });
+    expect(boss.turns).toHaveLength(2);
+    expect(boss.last.text).toContain('called read with the same arguments 5 times in a row');
+    await boss.ends();
+    await world.worker('a').calls('read', { digest: 'another', news: true });
+    await world.advance(200_000);
+    await world.worker('a').says('still here');
+    await world.advance(102_000);
+    expect(boss.last.text).toContain('no sign of life for 300 s');
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+  });
+
   test('[ORC1.8] a worker, a chat and a terminal are told everything, as ever', async () => {
     await using world = await start();
     await world.plan({ parent: [] });

@@ -17,12 +17,13 @@ export const MESSAGE_KINDS = [
   'changes',
   'resume',
   'warning',
+  'forecast',
 ] as const;
 export const MessageKind = z.enum(MESSAGE_KINDS);
 export type MessageKind = z.infer<typeof MessageKind>;
 
 /** Only these may be folded when a mailbox is full (MBX4). */
-export const INFORMATIONAL: ReadonlySet<MessageKind> = new Set(['progress', 'info']);
+export const INFORMATIONAL: ReadonlySet<MessageKind> = new Set(['progress', 'info', 'forecast']);
 
 export const Sender = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('task'), task: TaskId, agent: z.string() }),

@@ -22,7 +22,9 @@ const NAME = 60;
 export async function noticeFor(world: ToolWorld): Promise<string | null> {
   if (world.caller.kind !== 'session') return null;
   try {
-    const unread = await (world.unread?.() ?? queued(world, world.caller.session));
+    const mail = await (world.unread?.() ?? queued(world, world.caller.session));
+    // Mail that wakes nobody is no reason to call a tool: it comes along.
+    const unread = mail.filter(({ quiet }) => !quiet);
     return unread.length > 0 ? await words(unread, world) : null;
   } catch (error) {
     // The call itself is done; that its notice could not be made must not undo it.

@@ -1,32 +1,33 @@
-import { createHash } from 'node:crypto';
-import { INTEGRATOR, type ConflictNews, type Findings } from '@reveille/core';
-import type { Task, TaskId } from '@reveille/protocol';
+import type { ConflictNews, Findings, IsLive } from '@reveille/core';
+import type { TaskId } from '@reveille/protocol';
 import type { FoundRepository } from './repository.ts';
 import { baseline, compare, type AuditChange, type Baseline } from './work/audit.ts';
 import { Forecaster, type Pair } from './work/forecast.ts';
+import { atHome } from './work/refs.ts';
 
 /** What is watched of one repository: who works on which branch, and what the person's checkout looked like. */
 interface Watched {
   readonly forecaster: Forecaster;
   /** By branch. */
   readonly live: Map<string, Live>;
+  /** The tasks of branches, also of those that a look has just found to be live no more. */
+  readonly owners: Map<string, TaskId>;
   /** Runs that have begun and not ended. Only one of them can have changed the person's checkout, or the person. */
   readonly open: Set<string>;
   /** Null while no run is open: until the next one begins, every change is the person's own. */
   before: Baseline | null;
 }
 
-interface Gone {
-  readonly task: Task;
-  /** Null: it had no branch of its own. */
-  readonly branch: string | null;
-  readonly run: string;
-}
-
 interface Live {
   readonly task: TaskId;
-  readonly plan: string | null;
   readonly tip: string;
+  readonly start: string;
+}
+
+/** A branch after a turn, or after the end of its run. */
+export interface SeenBranch extends Live {
+  readonly run: string;
+  readonly branch: string;
 }
 
 /**
@@ -60,14 +61,14 @@ export class Watch {
 
   async look(
     repository: FoundRepository,
-    seen: { readonly task: Task; readonly run: string; readonly branch: string; readonly tip: string },
+    { run, branch, task, tip, start }: SeenBranch,
+    isLive: IsLive,
   ): Promise<Findings> {
     return await this.#alone(repository, async (watched) => {
-      const { id: task, plan } = seen.task;
-      watched.live.set(seen.branch, { task, plan, tip: seen.tip });
-      const conflicts = await news(watched, seen.branch);
+      watched.live.set(branch, { task, tip, start });
+      const conflicts = await news(watched, isLive);
       await this.#audit(repository, watched);
-      return { conflicts, escapes: this.#escapes.get(seen.run) ?? [] };
+      return { conflicts, escapes: this.#escapes.get(run) ?? [] };
     });
   }
 
@@ -82,26 +83,25 @@ export class Watch {
   /**
    * The agent of the run is gone. Returns the changes of the person's checkout that no look has seen yet: an agent may
    * make them after its report and before it is stopped.
-   *
-   * Nobody works on the branch any more. One of a plan whose task completed is still to be merged: it is forecast until the
-   * plan is integrated, or given up.
    */
-  async end(repository: FoundRepository, { task, branch, run }: Gone): Promise<readonly string[]> {
+  async end(repository: FoundRepository, run: string): Promise<readonly string[]> {
     return await this.#alone(repository, async (watched) => {
       const late = watched.open.has(run) ? await this.#audit(repository, watched) : [];
       this.#escapes.delete(run);
       watched.open.delete(run);
       if (watched.open.size === 0) watched.before = null;
-      if (branch !== null) this.#endBranch(watched, task, branch);
       return late;
     });
   }
 
-  #endBranch(watched: Watched, task: Task, branch: string): void {
-    const isMerged = task.agent.backend === INTEGRATOR.backend;
-    if (task.plan === null || task.state !== 'completed' || isMerged) watched.live.delete(branch);
-    if (!isMerged) return;
-    for (const [name, { plan }] of watched.live) if (plan === task.plan) watched.live.delete(name);
+  /** The conflicts that are over because a branch is not live any more. */
+  async settled(repository: FoundRepository, isLive: IsLive): Promise<readonly ConflictNews[]> {
+    return await this.#alone(repository, async (watched) => await news(watched, isLive));
+  }
+
+  /** Its worktree is gone: nothing of the branch is to be merged. */
+  async forget(repository: FoundRepository, branch: string): Promise<void> {
+    await this.#alone(repository, async (watched) => void watched.live.delete(branch));
   }
 
   /** What we change in the person's checkout ourselves, on their wish, is no escape. */
@@ -127,6 +127,18 @@ export class Watch {
     return found;
   }
 
+  /** The branch of the person that holds a commit: the one that is checked out, if it does. */
+  async #baseOf(repository: FoundRepository, commit: string): Promise<string | null> {
+    const format = '--format=%(HEAD)%(refname:short)';
+    const { stdout } = await atHome(repository, {
+      args: ['for-each-ref', '--contains', commit, format, 'refs/heads'],
+    });
+    const lines = stdout.split('\n').filter((line) => line !== '');
+    const current = lines.find((line) => line.startsWith('*'));
+    const names = lines.map((line) => line.slice(1)).filter((name) => !name.startsWith(`${this.#prefix}/`));
+    return current?.slice(1) ?? names[0] ?? null;
+  }
+
   #baseline(repository: FoundRepository): Promise<Baseline> {
     return baseline(repository, { branchPrefix: this.#prefix });
   }
@@ -135,7 +147,13 @@ export class Watch {
     const { root } = repository;
     let watched = this.#watched.get(root);
     if (!watched) {
-      watched = { forecaster: new Forecaster(repository), live: new Map(), open: new Set(), before: null };
+      watched = {
+        forecaster: new Forecaster(repository, (commit) => this.#baseOf(repository, commit)),
+        live: new Map(),
+        owners: new Map(),
+        open: new Set(),
+        before: null,
+      };
       this.#watched.set(root, watched);
     }
     const mine = watched;
@@ -148,18 +166,28 @@ export class Watch {
   }
 }
 
-async function news({ forecaster, live }: Watched, branch: string): Promise<ConflictNews[]> {
-  const branches = [...live].map(([name, { tip }]) => ({ name, tip }));
-  const { began, stopped } = await forecaster.look(branches);
+/** Forgets what is not live any more, and says which conflicts began and ended by that and by what changed. */
+async function news({ forecaster, live, owners }: Watched, isLive: IsLive): Promise<ConflictNews[]> {
+  for (const [name, { task }] of live) {
+    owners.set(name, task);
+    if (!(await isLive(task))) live.delete(name);
+  }
+  const { began, stopped } = await forecaster.look(
+    [...live].map(([name, { tip, start }]) => ({ name, tip, start })),
+  );
   const tell = (pair: Pair, isNew: boolean): ConflictNews[] => {
-    const other = pair.branches.find((name) => name !== branch);
-    const task = other === undefined ? undefined : live.get(other)?.task;
-    if (!task || !pair.branches.includes(branch)) return [];
-    const key = createHash('sha256').update([...pair.branches, ...pair.tips, String(isNew)].join('\0'));
-    const files = pair.files.map(({ path }) => path);
-    return [{ with: task, began: isNew, files, key: key.digest('hex').slice(0, 32) }];
+    const [name, other] = pair.branches;
+    const [task, second] = [owners.get(name), owners.get(other)];
+    const side = pair.isBase ? { base: other } : second && { task: second };
+    if (!task || !side) return [];
+    return [{ task, with: side, began: isNew, files: pair.files.map(({ path }) => path), key: pair.key }];
   };
-  return [...began.flatMap((pair) => tell(pair, true)), ...stopped.flatMap((pair) => tell(pair, false))];
+  const told = [
+    ...began.flatMap((pair) => tell(pair, true)),
+    ...stopped.flatMap((pair) => tell(pair, false)),
+  ];
+  for (const name of owners.keys()) if (!live.has(name)) owners.delete(name);
+  return told;
 }
 
 const inWords = ({ kind, path, what }: AuditChange): string =>

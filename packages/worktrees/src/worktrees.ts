@@ -1,4 +1,13 @@
-import type { DirtyWish, Findings, Inspection, Left, OpenSpec, Workspace, Workspaces } from '@reveille/core';
+import type {
+  DirtyWish,
+  Findings,
+  Inspection,
+  IsLive,
+  Left,
+  OpenSpec,
+  Workspace,
+  Workspaces,
+} from '@reveille/core';
 import { NOTHING_FOUND } from '@reveille/core';
 import {
   ReveilleError,
@@ -161,18 +170,19 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     return await changedSince(await this.#places.need(this.#lending.ownerOf(task)), from);
   }
 
-  async look(task: Task, run: RunId): Promise<Findings> {
+  async look(task: Task, run: RunId, isLive: IsLive): Promise<Findings> {
     const checkout = await this.#places.find(task);
     if (!checkout) return await this.#lookBeside(task, run);
     const { tip } = await importBranch(checkout);
-    return await this.#findings({ task, run, branch: checkout.branch, tip });
+    return await this.#findings(task, { run, checkout, tip }, isLive);
   }
 
   /** A forecast is advice: one that fails costs nobody their report, and what a run did outside is found all the same. */
-  async #findings(seen: Seen): Promise<Findings> {
-    const { task, run } = seen;
+  async #findings(task: Task, { run, checkout, tip }: Seen, isLive: IsLive): Promise<Findings> {
+    const { branch, start } = checkout;
+    const repository = await this.#places.repository(task);
     try {
-      return await this.#watch.look(await this.#places.repository(task), seen);
+      return await this.#watch.look(repository, { task: task.id, run, branch, tip, start }, isLive);
     } catch (error) {
       this.#options.log?.('whether branches conflict could not be forecast', { run, error: String(error) });
       return await this.#lookBeside(task, run);
@@ -185,29 +195,33 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     return { ...NOTHING_FOUND, escapes };
   }
 
-  async collect(task: Task, run: RunId): Promise<Left> {
+  async collect(task: Task, run: RunId, isLive: IsLive): Promise<Left> {
     const checkout = await this.#places.find(task);
     if (!checkout) return { work: null, findings: await this.#lookBeside(task, run) };
     const collected = await commitLeftovers(checkout, leftoversOf(task));
     const { tip, problem, leftOut, notices } = collected;
     const missing = leftOut.length > 0 ? `Not everything could be taken: ${leftOut.join(' ')}` : null;
     const work = await workProduct(checkout, { commit: tip, problem: problem ?? missing, notices });
-    return { work, findings: await this.#findings({ task, run, branch: checkout.branch, tip }) };
+    return { work, findings: await this.#findings(task, { run, checkout, tip }, isLive) };
   }
 
-  async leave(task: Task, run: RunId): Promise<Findings> {
+  async leave(task: Task, run: RunId, isLive: IsLive): Promise<Findings> {
     this.#lending.giveBack(task.id);
     const checkout = await this.#places.find(task);
-    const gone = { task, branch: checkout?.branch ?? null, run };
-    const end = async (): Promise<readonly string[]> =>
-      this.#watch.end(await this.#places.repository(task), gone);
-    if (!checkout) return { ...NOTHING_FOUND, escapes: await end() };
-    // What it wrote between its end and its death is on the branch too. What cannot be taken does not keep the run open.
-    await commitLeftovers(checkout, leftoversOf(task)).catch(async (error: unknown) => {
-      await end();
+    const repository = await this.#places.repository(task);
+    try {
+      // What it wrote between its end and its death is on the branch too. What cannot be taken does not keep the run open.
+      if (checkout) await commitLeftovers(checkout, leftoversOf(task));
+    } catch (error) {
+      await this.#watch.end(repository, run);
       throw error;
+    }
+    const escapes = await this.#watch.end(repository, run);
+    const conflicts = await this.#watch.settled(repository, isLive).catch((error: unknown) => {
+      this.#options.log?.('whether branches conflict could not be forecast', { run, error: String(error) });
+      return [];
     });
-    return { ...NOTHING_FOUND, escapes: await end() };
+    return { conflicts, escapes };
   }
 
   /** Whether its agent may write now: not while it has lent its checkout to a child (WKT2). */
@@ -241,6 +255,7 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const { deleted } = await removeCheckout(checkout);
     this.#places.forget(task);
     await forgetCheckout(checkout.repository, checkout.name);
+    await this.#watch.forget(await this.#places.repository(task), checkout.branch);
     this.#removals.add(deleted);
     void deleted.finally(() => this.#removals.delete(deleted));
     const { ref, commit, at } = taken;
@@ -339,9 +354,8 @@ export class Worktrees implements Workspaces, AsyncDisposable {
 
 /** The branch of a run, as it was just imported. */
 interface Seen {
-  readonly task: Task;
   readonly run: RunId;
-  readonly branch: string;
+  readonly checkout: Checkout;
   readonly tip: string;
 }
 

@@ -71,16 +71,22 @@ export interface Workspace {
 export interface Findings {
   /** Changes outside its checkout that no run may make, in words (BND3). */
   readonly escapes: readonly string[];
-  /** Live branches that began, or stopped, to conflict with this one (PLN7). */
+  /** Conflicts of live branches of the repository that began or ended (PLN7), whichever run is looked at. */
   readonly conflicts: readonly ConflictNews[];
 }
+
 export interface ConflictNews {
-  readonly with: TaskId;
+  readonly task: TaskId;
+  /** Another live branch; or a branch of the person that others started from, by its name. */
+  readonly with: { readonly task: TaskId } | { readonly base: string };
   readonly began: boolean;
   readonly files: readonly string[];
-  /** The same news have the same key. */
+  /** Names this conflict from its begin to its end: another one has another key. */
   readonly key: string;
 }
+
+/** Whether the branch of a task can still change or be integrated, by the records (PLN7). */
+export type IsLive = (task: TaskId) => Promise<boolean>;
 
 /** What a run left behind: its work, and what a last look found. */
 export interface Left {
@@ -117,15 +123,15 @@ export interface Workspaces {
   checkpoint(task: Task): Promise<string>;
   /** What is different now from a checkpoint of the same checkout, uncommitted changes included. */
   changedSince(task: Task, checkpoint: string): Promise<readonly FileChange[]>;
-  /** At the end of a turn: its branch is imported, and looked at. */
-  look(task: Task, run: RunId): Promise<Findings>;
+  /** At the end of a turn: its branch is imported, and looked at. Only live branches are forecast. */
+  look(task: Task, run: RunId, isLive: IsLive): Promise<Findings>;
   /** Before the end is committed: leftovers are committed and counted. */
-  collect(task: Task, run: RunId): Promise<Left>;
+  collect(task: Task, run: RunId, isLive: IsLive): Promise<Left>;
   /**
    * Its agent is gone, after the end: what it still wrote is kept, what it had of its parent is given back. Returns the
-   * escapes that no look has found yet.
+   * escapes that no look has found yet, and the conflicts that ended with it.
    */
-  leave(task: Task, run: RunId): Promise<Findings>;
+  leave(task: Task, run: RunId, isLive: IsLive): Promise<Findings>;
   diff(task: Task): Promise<Diff>;
   pull(child: Task, into: Task): Promise<Pulled>;
   discard(task: Task): Promise<Snapshot>;

@@ -32,6 +32,7 @@ const ENDINGS: readonly (readonly [RegExp, MessageKind])[] = [
   [/^error (?:about|from) .*:$/, 'error'],
   [/^health (?:about|from) .*:$/, 'health'],
   [/^warning (?:about|from) .*:$/, 'warning'],
+  [/^Reveille forecasts:$/, 'forecast'],
   [/^Reveille says:$/, 'inquiry'],
   [/ says:$/, 'words'],
 ];

@@ -39,7 +39,6 @@ test('[BND3.81] after the person’s own work an escape of the next agent is sti
 });
 
 const watchOf = (): Watch => new Watch({ audits: () => true, branchPrefix: 'reveille/' });
-const TASK = { id: 'task_1', plan: null, state: 'completed', agent: { backend: 'x' } } as never;
 
 async function overlapping(world: World) {
   const watch = watchOf();
@@ -48,7 +47,7 @@ async function overlapping(world: World) {
     home,
     begin: (run: string) => watch.begin(repository, run),
     escapes: (run: string) => watch.escapesOf(repository, run),
-    end: (run: string) => watch.end(repository, { task: TASK, branch: null, run }),
+    end: (run: string) => watch.end(repository, run),
   };
 }
 

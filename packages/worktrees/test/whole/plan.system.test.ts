@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withScript, type Step } from '@reveille/executors';
-import type { Request } from '@reveille/protocol';
+import type { Request, TaskId } from '@reveille/protocol';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openShop, write, type Part } from './world.ts';
 
@@ -272,9 +273,90 @@ test('[PLN7.80] owners are told when branches that are to be merged begin to con
   const { owner } = (await shop.person.getPlan(plan)).plan;
   await shop.until(plan, async () =>
     (await shop.person.mailbox(owner)).some(
-      ({ kind, text }) => kind === 'warning' && text.includes('now change the same lines: src/a.txt'),
+      ({ kind, text }) => kind === 'forecast' && text.includes('now change the same lines: src/a.txt'),
     ),
   );
+});
+
+test('[PLN7.81] the branches of plans that ended, in whatever way, conflict with nobody', async () => {
+  await using shop = await openShop();
+  const changes = (): Part => makes('src/a.txt', `${Math.random()}\ntwo\nthree\n`);
+  const began = async () =>
+    (await shop.person.events(0, 10_000)).filter(({ type }) => type === 'conflict.began');
+  const alone = await shop.plan({ a: changes() }, { integrate: false });
+  await shop.until(alone);
+  const integrated = await shop.plan({ a: changes() });
+  await shop.until(integrated);
+  const failed = await shop.plan({
+    a: changes(),
+    b: {
+      after: ['a'],
+      script: { steps: [edit('src/a.txt', 'b\n'), { do: 'fail', class: 'invalid', message: 'no' }] },
+    },
+  });
+  await shop.until(failed);
+  const cancelled = await shop.plan({ a: changes(), b: { script: { steps: [{ do: 'silent' }] } } });
+  await shop.until(cancelled, ({ plan: { counts } }) => counts['completed'] === 1);
+  await shop.person.cancelPlan(cancelled);
+  await shop.until(cancelled);
+  expect(await began()).toEqual([]);
+  const last = await shop.plan({ a: changes() });
+  expect((await shop.until(last)).plan.state, await shop.story()).toBe('completed');
+  expect(await began()).toEqual([]);
+});
+
+test('[PLN7.83] the end of a conflict is told to the owner of the branch that stays', async () => {
+  await using shop = await openShop();
+  const open = async () => {
+    const { id } = await shop.person.openSession('chat', 't', { repository: shop.root });
+    const texts = async () =>
+      (await shop.person.mailbox(id)).flatMap(({ kind, text }) => (kind === 'forecast' ? [text] : []));
+    return { chat: shop.as({ kind: 'session', session: id }), texts };
+  };
+  const [one, two] = [await open(), await open()];
+  const spawn = async ({ chat }: typeof one, name: string) => {
+    const script = {
+      steps: [edit('src/a.txt', `${name}\n`), { do: 'rest' } as const, { do: 'silent' } as const],
+    };
+    return (await chat.spawnSubtask({ name, prompt: withScript(name, script) }, { blocking: false })).task;
+  };
+  await spawn(one, 'first');
+  const second = await spawn(two, 'second');
+  while ((await one.texts()).length < 1 || (await two.texts()).length < 1) await sleep(20);
+  await shop.person.cancelTask(second);
+  while ((await one.texts()).length < 2) await sleep(20);
+  expect((await one.texts())[1]).toContain(
+    'no longer conflict: nothing of "second" is to be merged any more',
+  );
+  expect(await two.texts()).toEqual([expect.stringContaining('now change the same lines: src/a.txt')]);
+});
+
+test('[PLN7.82] a branch that conflicts with the moved main is told so, and not as a conflict with a branch that began there', async () => {
+  await using shop = await openShop();
+  const { id } = await shop.person.openSession('chat', 't', { repository: shop.root });
+  const chat = shop.as({ kind: 'session', session: id });
+  const texts = async () =>
+    (await shop.person.mailbox(id)).flatMap(({ kind, text }) => (kind === 'forecast' ? [text] : []));
+  const edits = (path: string, content: string) =>
+    withScript('edit', { steps: [edit(path, content), { do: 'rest' }, { do: 'silent' }] });
+  const spawn = async (name: string, prompt: string) =>
+    (await chat.spawnSubtask({ name, prompt }, { blocking: false })).task;
+  const old = await spawn('old', edits('src/a.txt', 'OLD\ntwo\nthree\n'));
+  const rested = async (task: TaskId) => (await shop.person.getTask(task)).run?.turns === 2;
+  while (!(await rested(old))) await sleep(20);
+  write(shop.root, { 'src/a.txt': 'MAIN\ntwo\nthree\n' });
+  shop.git('commit', '-aqm', 'moved');
+  const newer = await spawn('newer', edits('README.md', 'newer\n'));
+  while ((await texts()).length < 1) await sleep(20);
+  expect(await texts()).toEqual([
+    expect.stringMatching(/^"old" .* now conflicts with main, .*: src\/a\.txt\./),
+  ]);
+  await shop.person.cancelTask(newer);
+  while ((await shop.person.getTask(newer)).end === null) await sleep(20);
+  await shop.person.cancelTask(old);
+  while ((await shop.person.getTask(old)).end === null) await sleep(20);
+  // Nobody is told that it conflicts no longer: it did to its end.
+  expect(await texts()).toHaveLength(1);
 });
 
 test('[PLN7.13] a forecast that cannot be made fails nobody’s report', async () => {

@@ -76,7 +76,7 @@ export interface Shop extends AsyncDisposable {
   readonly worktrees: Boundary['worktrees'];
   readonly warnings: string[];
   /** A plan of scripted tasks, under way. */
-  plan(tasks: Record<string, Part>, more?: { verify?: string; baseBranch?: string }): Promise<PlanId>;
+  plan(tasks: Record<string, Part>, more?: PlanExtras): Promise<PlanId>;
   /** Waits until the plan has ended, or until something else is so. */
   until(plan: PlanId, enough?: (view: PlanView) => boolean | Promise<boolean>): Promise<PlanView>;
   task(plan: PlanId, name: string): Promise<TaskView>;
@@ -89,6 +89,12 @@ export interface Part {
   readonly after?: readonly string[];
   readonly name?: string;
   readonly script: WrittenScript;
+}
+
+interface PlanExtras {
+  readonly verify?: string;
+  readonly baseBranch?: string;
+  readonly integrate?: boolean;
 }
 
 interface ShopOptions {
@@ -146,7 +152,7 @@ export async function savePlan(
   person: Orchestrator,
   root: string,
   tasks: Record<string, Part>,
-  more: { verify?: string; baseBranch?: string } = {},
+  more: PlanExtras = {},
 ): Promise<PlanId> {
   const { plan } = await person.savePlan(
     {

@@ -40,8 +40,8 @@ async function everything(world: World, agent: AgentPlace): Promise<void> {
   await pull(other.checkout, agent.checkout);
   await mergeBranches(world.repository, { base: 'main', branches: [tip, other.checkout.branch] });
   await new Forecaster(world.repository).look([
-    { name: 'agent', tip },
-    { name: 'other', tip: other.head() },
+    { ...agent.checkout, tip },
+    { ...other.checkout, tip: other.head() },
   ]);
   // A filter in its attributes is a reason to refuse it.
   await bringHome(world.repository, agent.checkout.branch).catch((error: unknown) => {

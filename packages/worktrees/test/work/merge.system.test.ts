@@ -7,7 +7,7 @@ import { importBranch } from '../../src/work/import.ts';
 import { mergeBranches } from '../../src/work/merge.ts';
 import { findRepository } from '@reveille/worktrees';
 import { withAnotherGit } from '../git/another-git.ts';
-import { makeShallow, makeWorld, type World } from './world.ts';
+import { makeShallow, makeWorld, type World, type AgentPlace } from './world.ts';
 
 async function branchOf(world: World, task: string, files: Record<string, string>): Promise<string> {
   const agent = await world.checkout(task);
@@ -150,8 +150,7 @@ test('[PLN7.10] pairs of branches that begin and stop to conflict are told once,
   const forecaster = new Forecaster(world.repository);
   const look = async () => {
     const live = [];
-    for (const { checkout } of agents)
-      live.push({ name: checkout.name, tip: (await importBranch(checkout)).tip });
+    for (const { checkout } of agents) live.push({ ...checkout, tip: (await importBranch(checkout)).tip });
     return await forecaster.look(live.toReversed());
   };
   x.commit({ a: 'x\n' });
@@ -170,19 +169,54 @@ test('[PLN7.10] pairs of branches that begin and stop to conflict are told once,
   expect(await look()).toMatchObject({ conflicts: [], began: [], stopped: [pair] });
   y.commit({ a: 'y\n' });
   await look();
-  // Who is not there any more does not conflict, and that is no news.
-  const tip = { name: x.checkout.name, tip: x.head() };
-  expect(await forecaster.look([tip])).toEqual({ conflicts: [], began: [], stopped: [] });
+  // What is not there any more conflicts with nobody: the conflict has ended.
+  const tip = { ...x.checkout, tip: x.head() };
+  expect(await forecaster.look([tip])).toMatchObject({ conflicts: [], began: [], stopped: [pair] });
+});
+
+test('[PLN7.14] what a branch inherited from a newer start is a conflict with the branch that holds it, and no change is none', async () => {
+  using world = await makeWorld({ a: 'a\n', b: 'b\n' });
+  const { home } = world;
+  const [old, idle] = [await world.checkout('old'), await world.checkout('idle')];
+  old.commit({ a: 'mine\n' });
+  home.commit({ a: 'theirs\n' });
+  const [newer, same] = [await world.checkout('newer'), await world.checkout('same')];
+  newer.commit({ b: 'own\n' });
+  const forecaster = new Forecaster(world.repository, async () => 'main');
+  const look = async (agents: AgentPlace[]) => {
+    const live = [];
+    for (const { checkout } of agents) live.push({ ...checkout, tip: (await importBranch(checkout)).tip });
+    return forecaster.look(live);
+  };
+  // Neither of these has changed anything, although their starts conflict with the work of the first.
+  expect((await look([old, idle, same])).conflicts).toEqual([]);
+  expect((await look([old, newer])).conflicts).toMatchObject([
+    { branches: [old.checkout.name, 'main'], isBase: true, files: [{ path: 'a' }] },
+  ]);
+  // Their own changes conflict too: that is told for the files that both changed.
+  old.commit({ b: 'mine\n' });
+  expect((await look([old, newer])).conflicts).toMatchObject([
+    { branches: [newer.checkout.name, old.checkout.name], isBase: false, files: [{ path: 'b' }] },
+    { branches: [old.checkout.name, 'main'], isBase: true, files: [{ path: 'a' }] },
+  ]);
+  // It conflicts with main also when the other branch is gone, until it does no longer.
+  expect(await look([old])).toMatchObject({ conflicts: [{ isBase: true }], stopped: [{ isBase: false }] });
+  old.commit({ a: 'theirs\n' });
+  expect(await look([old])).toMatchObject({ conflicts: [], stopped: [{ isBase: true }] });
 });
 
 test('[PLN7.11] what was found for two commits is not asked again', async () => {
   using world = await makeWorld({ a: 'a\n' });
   const x = await branchOf(world, 'x', { a: 'x\n' });
   const y = await branchOf(world, 'y', { a: 'y\n' });
-  const live = [x, y].map((name) => ({ name, tip: world.home.git('rev-parse', name) }));
+  const live = [x, y].map((name) => ({
+    name,
+    tip: world.home.git('rev-parse', name),
+    start: world.home.git('rev-parse', 'main'),
+  }));
   const forecaster = new Forecaster(world.repository);
   // A branch whose commit is not there conflicts with nobody, and keeps nothing from being found about the others.
-  const gone = { name: 'gone', tip: '1'.repeat(40) };
+  const gone = { name: 'gone', tip: '1'.repeat(40), start: '2'.repeat(40) };
   expect((await forecaster.look([...live, gone])).began).toHaveLength(1);
   await forecaster.look(live);
   // Without its objects nobody could find out anything.
@@ -217,7 +251,11 @@ test('[PLN6.14] a merge goes by the attributes of the tree it is made into, at e
   expect(merged.conflict?.files.map(({ path }) => path).toSorted()).toEqual(
     ['by.info', 'by.own', 'deep/a.txt', 'p.lock'].toSorted(),
   );
-  const live = [l, r].map((name) => ({ name, tip: home.git('rev-parse', name) }));
+  const live = [l, r].map((name) => ({
+    name,
+    tip: home.git('rev-parse', name),
+    start: home.git('rev-parse', 'main'),
+  }));
   const { began } = await new Forecaster(repository).look(live);
   expect(began[0]?.files).toEqual(merged.conflict?.files);
   expect(existsSync(join(world.folder, 'ran'))).toBe(false);
@@ -236,7 +274,11 @@ test('[PLN6.15] in a shallow clone a merge has the base it has in git, also for 
   home.commit({ own: 'own\n' });
   const { commit } = await mergeBranches(repository, { base: agent.checkout.branch, branches: [r] });
   expect(home.git('ls-tree', '-r', '--name-only', commit!)).toBe('a\nc\nr');
-  const live = [agent.checkout.branch, r].map((name) => ({ name, tip: home.git('rev-parse', name) }));
+  const live = [agent.checkout.branch, r].map((name) => ({
+    name,
+    tip: home.git('rev-parse', name),
+    start: home.git('rev-parse', 'main'),
+  }));
   expect((await new Forecaster(repository).look(live)).conflicts).toEqual([]);
   expect(await bringHome(repository, agent.checkout.branch)).toMatchObject({ merged: true });
   expect(home.git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('a\nc\nown');
@@ -269,7 +311,11 @@ test('[PLN7.12] a git that cannot merge many pairs at once is asked one by one, 
   const names = [];
   for (const [task, files] of Object.entries({ x: { a: 'x\n' }, y: { a: 'y\n' }, z: { b: 'z\n' } }))
     names.push(await branchOf(world, task, files));
-  const live = names.map((name) => ({ name, tip: world.home.git('rev-parse', name) }));
+  const live = names.map((name) => ({
+    name,
+    tip: world.home.git('rev-parse', name),
+    start: world.home.git('rev-parse', 'main'),
+  }));
   const log = join(world.folder, 'merges');
   const expected = await new Forecaster(world.repository).look(live);
   const found = await withAnotherGit(world.folder, OLD_GIT(log), async () => {
