@@ -1,5 +1,5 @@
 import type { Step } from '@reveille/executors';
-import { TASK_STATES, type Request } from '@reveille/protocol';
+import { TASK_STATES, type Request, type TaskView } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { plain } from '../src/ansi.ts';
 import { Bell } from '../src/view/bell.ts';
@@ -7,7 +7,7 @@ import { fit, harmless, width } from '../src/view/columns.ts';
 import { drawFrame } from '../src/view/frame.ts';
 import { pictureOf, type Picture, type Row } from '../src/view/picture.ts';
 import { drawEvent } from '../src/view/lines.ts';
-import { requestLines } from '../src/view/list.ts';
+import { requestLines, taskLines } from '../src/view/list.ts';
 import { Watch } from '../src/view/watch.ts';
 import { cost, duration } from '../src/view/words.ts';
 import { scripted, testEngine } from './engine.ts';
@@ -49,6 +49,7 @@ function picture(rows = 9): Picture {
 }
 
 const NOW = 1_000_000;
+const AGENT = { backend: 'scripted', name: 'coder' };
 
 test.each([20, 40, 80, 200])(
   '[CLI1.20] at %i columns no line is wider than the terminal, and there are no more than it has',
@@ -88,6 +89,37 @@ test('[CLI1.21] a wide frame tells state, since when, why, which attempt, cost, 
     '1 request waits for you: reveille inbox',
     'Ctrl-C leaves.',
   ]);
+});
+
+test('[HLT2.30] a silent worker does not look as if it ran: its own sign and word, and what is the matter', () => {
+  const health = { word: 'silent 6m', why: 'no sign of life for 6m; last words: I run the tests' };
+  const rows = picture().rows.filter(({ state }) => state === 'running');
+  expect(rows).toHaveLength(1);
+  const shown = { ...picture(), rows: [{ ...rows[0]!, attempt: 1, health }] };
+  const [, , line] = drawFrame(shown, { columns: 160, rows: 40, now: NOW }, plain);
+  expect(line).toMatch(/^▲ .* @coder +silent 6m .* no sign of life for 6m; last words: I run the tests$/);
+  expect(line).not.toContain('running');
+});
+
+test('[HLT2.30] the list of tasks says it too', () => {
+  const task = { id: 'task_1', name: 'tests', state: 'running', since: NOW, why: 'started', agent: AGENT };
+  const health = { what: 'looping', text: 'made 30 calls', at: NOW, lastSign: NOW, lastWords: '' } as const;
+  const view = { task, health } as unknown as TaskView;
+  const [line] = taskLines([view], { columns: 160, now: NOW, paint: plain });
+  expect(line).toMatch(/^▲ looping .* tests .* task_1 {2}made 30 calls$/);
+  // Of one that waits, what was wrong before is of no interest.
+  const waiting = { ...view, task: { ...view.task, state: 'waiting' } } as TaskView;
+  expect(taskLines([waiting], { columns: 160, now: NOW, paint: plain })[0]).toMatch(/^◐ waiting /);
+});
+
+test('[HLT2.30] a line of the log says when it began and when it was over', () => {
+  const say = (type: string, data = {}): string | null =>
+    drawEvent({ number: 1, at: 0, type, task: 'task_1', data }, () => 'tests');
+  expect(say('health.stuck', { text: 'no sign of life for 300 s' })).toBe(
+    'stuck       tests: no sign of life for 300 s',
+  );
+  expect(say('health.recovered')).toBe('recovered   tests');
+  expect(say('conflict.began', { base: 'main' })).toBe('conflict    tests now conflicts with main');
 });
 
 test('[CLI1.21] what does not fit is counted, and what is under way or went wrong stays', () => {

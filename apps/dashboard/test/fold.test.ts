@@ -58,6 +58,14 @@ const event = (type: string, also: Partial<ReveilleEvent> = {}): ReveilleEvent =
   ...also,
 });
 
+test('[HLT2.31] what is wrong with a worker is read again when it begins and when it is over', async () => {
+  for (const type of ['health.stuck', 'health.looping', 'health.recovered']) {
+    const store = await loaded(row('task_1'));
+    fold(store, [event(type, { task: 'task_1' })]);
+    expect([...store.wanted], type).toEqual(['task_1']);
+  }
+});
+
 test('[DSH1.14] events bring states, waits, turns and pauses up to date, without changing a row in place', async () => {
   const store = await loaded(row('task_1'), row('task_2'));
   const [before, other] = [store.rows.get('task_1'), store.rows.get('task_2')];

@@ -12,8 +12,8 @@ const SHOP = {
 
 /** Of a person in front of a browser. */
 export class House extends OwnHouse {
-  constructor() {
-    super(SHOP);
+  constructor(env: NodeJS.ProcessEnv = {}) {
+    super(SHOP, env);
   }
 
   connect(): Promise<Client> {

@@ -74,7 +74,8 @@ function runFacts(facts: Fact[], before: Run | undefined, after: Run): void {
   }
   if (before && before.paused !== after.paused)
     facts.push({ type: after.paused ? 'run.paused' : 'run.resumed', ...ids });
-  if (before?.health && !after.health && after.state === 'open') facts.push({ type: 'health.over', ...ids });
+  if (before?.health && !after.health && after.state === 'open')
+    facts.push({ type: 'health.recovered', ...ids });
   if (before && after.faults > before.faults)
     facts.push({ type: 'run.fault', ...ids, data: { faults: after.faults } });
   if (before?.end || !after.end) return;

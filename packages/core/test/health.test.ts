@@ -299,7 +299,7 @@ describe('what is shown', () => {
     expect(Math.abs(health!.lastSign - said)).toBeLessThan(2_000);
     await a.says('they pass');
     expect((await world.task('a')).health).toBeUndefined();
-    expect(await world.events('health.over')).toHaveLength(1);
+    expect(await world.events('health.recovered')).toHaveLength(1);
   });
 
   test('[HLT2.2] one that was asked and gives no sign is shown as silent', async () => {

@@ -90,12 +90,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     composition
       .started()
       .catch((error: unknown) => log.warn('could not look for what was left over', { error: String(error) }));
-    const lock = new OwnLock(place.lockFile, {
-      version: VERSION,
-      port: server.port,
-      token: credentials.token,
-      startedAt,
-    });
+    const { token } = credentials;
+    const lock = new OwnLock(place.lockFile, { version: VERSION, port: server.port, token, startedAt });
     const running = new RunningDaemon({
       url,
       startedAt,

@@ -29,25 +29,29 @@ interface RunState {
 
 /** The words that every interface shows for a condition. */
 export interface HealthWords {
-  /** In place of "running": `silent 6m`, `looping`. */
+  /** In place of "running": `silent 6m`, `looping`, `failing`. */
   readonly label: string;
-  /** What is the matter and the last words; of a silent worker also how long ago its last sign of life was. */
+  /** What is the matter; of a silent worker also how long ago its last sign of life was. */
   readonly text: string;
+  /** The end of the last words, which are the agent's own; empty: none. */
+  readonly lastWords: string;
 }
 
 const LONGEST_WORDS = 300;
 
 export function healthWords({ what, text, lastSign, lastWords }: WorkerHealth, now: number): HealthWords {
+  const words = lastWords.slice(-LONGEST_WORDS);
+  if (what === 'looping') return { label: 'looping', text, lastWords: words };
+  if (what === 'errors') return { label: 'failing', text, lastWords: words };
   const age = ageWords(now - lastSign);
-  const isSilent = what === 'stuck' || what === 'silent';
-  const silence = [`no sign of life for ${age}`, text].filter((part) => part !== '').join(', ');
-  const facts = isSilent ? silence : text;
-  const words = lastWords === '' ? '' : `; last words: ${lastWords.slice(-LONGEST_WORDS)}`;
-  const labels = { looping: 'looping', errors: 'failing' } as const;
-  return {
-    label: what === 'looping' || what === 'errors' ? labels[what] : `silent ${age}`,
-    text: `${facts}${words}`,
-  };
+  const parts = [`no sign of life for ${age}`, text].filter((part) => part !== '');
+  return { label: `silent ${age}`, text: parts.join(', '), lastWords: words };
+}
+
+/** All of it on one line. */
+export function healthLine(health: WorkerHealth, now: number): string {
+  const { text, lastWords } = healthWords(health, now);
+  return lastWords === '' ? text : `${text}; last words: ${lastWords}`;
 }
 
 /** An age in one unit, rounded down: `45s`, `6m`, `3h`, `2d`. */

@@ -274,6 +274,33 @@ describe('hearing of ends', () => {
     expect(all.text.split('\n')).toHaveLength(1);
   });
 
+  test('[HLT2.32] a silent worker is shown as silent, with its last words, also among all workers', async () => {
+    const silent: Script = async (agent) => {
+      agent.say('I run the tests');
+      await agent.silent();
+    };
+    await using world = await rig({ scripts: { coder: silent } });
+    const chat = await world.chat();
+    const { taskId } = await chat.get<Spawned>('a2a_spawn_subtask', {
+      agentType: 'coder',
+      prompt: 'it',
+      blocking: false,
+    });
+    await world.pass(302_000);
+    for (const [tool, input] of [
+      ['a2a_subtask_status', { taskId }],
+      ['orchestrator_list_workers', {}],
+    ] as const) {
+      const { text, structured } = await chat.call(tool, input);
+      expect(text, tool).toMatch(
+        /its worker is silent .*"no sign of life for .*last words: "I run the tests"/,
+      );
+      expect(JSON.stringify(structured), tool).toMatch(
+        /"health":\{"state":"silent [^"]+","text":"no sign of life[^"]*","lastSignOfLife":"[^"]+Z","lastWords":"I run the tests"\}/,
+      );
+    }
+  });
+
   test('[TOL2.11] a worker sees itself and what is beneath it, and no other task', async () => {
     await using world = await rig();
     const one = await world.worker();

@@ -1,6 +1,7 @@
 import {
   countsText,
   formatAgentType,
+  healthLine,
   isTerminal,
   type Client,
   type Plan,
@@ -54,13 +55,14 @@ const planWords = (plan: Plan): string[] => [
   ...(plan.repository === null ? [] : [`in ${plan.repository}`]),
 ];
 
-function taskWords({ task, run, worker, end }: TaskView, now: number): string[] {
+function taskWords({ task, run, worker, end, health }: TaskView, now: number): string[] {
   const used = run ? cost(run.used) : '';
   const lines = [
     ['id', task.id],
     ['agent', formatAgentType(task.agent)],
     ['state', `${task.state} for ${duration(now - task.since)}: ${task.why}`],
     ['worker', `${worker}, attempt ${task.attempts}, ${plural(run?.turns ?? 0, 'turn')}`],
+    ['health', health ? healthLine(health, now) : ''],
     ['used', used],
     ['machine', resourcesText(run?.resources)],
     ['counted', countsText(run?.counts)],

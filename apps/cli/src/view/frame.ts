@@ -2,7 +2,7 @@ import type { TaskState } from '@reveille/protocol';
 import type { Colour, Paint } from '../ansi.ts';
 import { fit, pad, padStart, width } from './columns.ts';
 import type { Picture, Row, Woken } from './picture.ts';
-import { LOOKS, cost, duration, plural } from './words.ts';
+import { cost, duration, plural, taskLook } from './words.ts';
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -57,7 +57,7 @@ interface Layout {
   readonly time: number;
   readonly why: number;
 }
-const STATE = 9;
+const STATE = 10;
 
 function layout(rows: readonly Row[], columns: number): Layout {
   const time = columns >= 40 ? 8 : 0;
@@ -75,21 +75,24 @@ const QUIET: ReadonlySet<TaskState> = new Set(['pending', 'completed', 'cancelle
 const LOUD: ReadonlySet<TaskState> = new Set(['failed', 'waiting', 'review', 'blocked']);
 
 function drawRow(row: Row, widths: Layout, now: number, paint: Paint): string {
-  const { sign, colour } = LOOKS[row.state];
+  const { health } = row;
+  const { sign, colour, word } = taskLook(row.state, health);
   const spin = SPINNER[Math.floor(now / 100) % SPINNER.length] ?? sign;
   const weight: Colour = row.branch === '' && row.state !== 'pending' ? 'bold' : 'dim';
   const parts = [
-    paint(colour, row.state === 'running' ? spin : sign),
+    paint(colour, row.state === 'running' && !health ? spin : sign),
     ' ',
     paint(weight, pad(fit(row.branch + row.name, widths.name), widths.name)),
     ' ',
     widths.agent ? paint('dim', `${pad(fit(`@${row.agent}`, widths.agent), widths.agent)}  `) : '',
-    paint(colour, pad(row.state, STATE)),
+    paint(colour, pad(word, STATE)),
     widths.time ? paint('dim', padStart(row.ms === null ? '' : duration(row.ms), widths.time)) : '',
   ];
   if (widths.why < 8) return parts.join('').trimEnd();
-  const words = fit(row.attempt > 1 ? `attempt ${row.attempt}: ${row.why}` : row.why, widths.why);
-  const why = LOUD.has(row.state) ? paint(colour, words) : QUIET.has(row.state) ? paint('dim', words) : words;
+  const what = health?.why ?? row.why;
+  const words = fit(row.attempt > 1 ? `attempt ${row.attempt}: ${what}` : what, widths.why);
+  const isLoud = LOUD.has(row.state) || health !== undefined;
+  const why = isLoud ? paint(colour, words) : QUIET.has(row.state) ? paint('dim', words) : words;
   return `${parts.join('')}  ${why}`.trimEnd();
 }
 

@@ -20,11 +20,13 @@ export function drawEvent({ type, task, plan, data }: ReveilleEvent, nameOf: Nam
     case 'plan':
       return line(verb, `${nameOf(plan)}: ${words('why')}`);
     case 'health':
-      return line(verb, `${nameOf(task)}: ${words('text')}`);
+      return line(verb, verb === 'recovered' ? nameOf(task) : `${nameOf(task)}: ${words('text')}`);
     case 'conflict':
       return line(
         'conflict',
-        `${nameOf(task)} and ${nameOf(words('with'))} ${verb === 'began' ? 'now change' : 'no longer change'} the same lines`,
+        words('base') === ''
+          ? `${nameOf(task)} and ${nameOf(words('with'))} ${verb === 'began' ? 'now change' : 'no longer change'} the same lines`
+          : `${nameOf(task)} ${verb === 'began' ? 'now conflicts' : 'no longer conflicts'} with ${words('base')}`,
       );
     case 'work':
       return line(verb.replace('_', ' '), nameOf(task));

@@ -12,7 +12,7 @@ import {
 } from '@reveille/protocol';
 import type { Paint } from '../ansi.ts';
 import { fit, pad, padStart, width } from './columns.ts';
-import { LOOKS, PLAN_COLOURS, duration, withoutCause } from './words.ts';
+import { PLAN_COLOURS, duration, shownHealth, taskLook, withoutCause } from './words.ts';
 
 interface ListOptions {
   readonly columns: number;
@@ -20,7 +20,7 @@ interface ListOptions {
   readonly paint: Paint;
 }
 
-const STATE = 9;
+const STATE = 10;
 const TIME = 8;
 
 /** One line each: state, how long, how far, name, why, id. */
@@ -47,17 +47,19 @@ function progress({ counts }: Plan): string {
 export function taskLines(views: readonly TaskView[], { columns, now, paint }: ListOptions): string[] {
   const named = views.map(({ task }) => task);
   const name = nameWidth(named, columns - STATE - TIME - 6);
-  return named.flatMap((task) => {
-    const { sign, colour } = LOOKS[task.state];
+  return views.flatMap((view) => {
+    const { task } = view;
+    const health = shownHealth(view, now);
+    const { sign, colour, word } = taskLook(task.state, health);
     const agent = columns < 60 ? '' : formatAgentType(task.agent);
     const left = [
-      paint(colour, `${sign} ${pad(task.state, STATE)}`),
+      paint(colour, `${sign} ${pad(word, STATE)}`),
       paint('dim', padStart(duration(now - task.since), TIME)),
       paint('bold', pad(fit(task.name, name), name)),
       ...(agent === '' ? [] : [paint('dim', agent)]),
     ].join('  ');
     const room = columns - STATE - TIME - name - agent.length - 10;
-    return withId(left, task.id, withoutCause(task.why), { room, paint });
+    return withId(left, task.id, health?.why ?? withoutCause(task.why), { room, paint });
   });
 }
 

@@ -7,7 +7,7 @@ import {
   type TaskState,
   type TaskView,
 } from '@reveille/protocol';
-import { type Used, withoutCause } from './words.ts';
+import { type ShownHealth, type Used, shownHealth, withoutCause } from './words.ts';
 import type { WakeUp, Watch } from './watch.ts';
 
 /** A task as one line of the tree. */
@@ -22,6 +22,8 @@ export interface Row {
   readonly ms: number | null;
   readonly why: string;
   readonly attempt: number;
+  /** Absent: nothing is wrong with its worker. */
+  readonly health?: ShownHealth | undefined;
 }
 
 /** Who was woken by whom, why, and how fast. */
@@ -111,6 +113,7 @@ function rowsOf(tree: Tree, view: TaskView, { branch, below }: Place): Row[] {
     ms: msOf(view, tree.now),
     why: whyOf(tree.watch, view, children),
     attempt: task.attempts,
+    health: shownHealth(view, tree.now),
   };
   return [
     row,

@@ -1,4 +1,11 @@
-import type { PlanState, Run, TaskState } from '@reveille/protocol';
+import {
+  healthLine,
+  healthWords,
+  type PlanState,
+  type Run,
+  type TaskState,
+  type TaskView,
+} from '@reveille/protocol';
 import type { Colour } from '../ansi.ts';
 
 /** The look of each state, everywhere. */
@@ -13,6 +20,22 @@ export const LOOKS: { readonly [S in TaskState]: { readonly sign: string; readon
   failed: { sign: '✖', colour: 'red' },
   cancelled: { sign: '✖', colour: 'dim' },
 };
+
+/** What is wrong with the worker of a task: in place of its state, and in place of why it is so. */
+export interface ShownHealth {
+  readonly word: string;
+  readonly why: string;
+}
+
+export function shownHealth(view: Pick<TaskView, 'task' | 'health'>, now: number): ShownHealth | undefined {
+  const { task, health } = view;
+  if (!health || task.state !== 'running') return undefined;
+  return { word: healthWords(health, now).label, why: healthLine(health, now) };
+}
+
+/** A worker that is silent, in a loop or failing again and again does not look as if it ran. */
+export const taskLook = (state: TaskState, health: ShownHealth | undefined) =>
+  health ? ({ sign: '▲', colour: 'yellow', word: health.word } as const) : { ...LOOKS[state], word: state };
 
 export const PLAN_COLOURS: { readonly [S in PlanState]: Colour } = {
   draft: 'dim',

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Shape, lookOf } from '../parts/state.tsx';
-import type { TaskRow } from '@reveille/protocol';
+import type { TaskRow, WorkerHealth } from '@reveille/protocol';
 
 /** What a bubble shows: as small as a line of a chat, and everything in it is text. */
 export interface BubbleData {
@@ -8,6 +8,8 @@ export interface BubbleData {
   readonly agent: string;
   readonly state: TaskRow['state'];
   readonly why: string;
+  /** What is wrong with its worker; absent: nothing. */
+  readonly health?: WorkerHealth | undefined;
   /** The tool at work, or the last words. */
   readonly doing: string | null;
   /** `12s`, `4 turns · 42k tokens` */
@@ -27,8 +29,9 @@ interface Props {
 /** One subtask: running, then done or failed; open it for more. */
 export function Bubble({ bubble, act, href }: Props) {
   const [open, setOpen] = useState(false);
-  const { task, agent, state, why, doing, facts, done, of } = bubble;
-  const look = lookOf({ state, run: null, waitingOn: null });
+  const { task, agent, state, why, health, doing, facts, done, of } = bubble;
+  const run = health ? ({ state: 'open', paused: false, health } as const) : null;
+  const look = lookOf({ state, run, waitingOn: null });
   const over = state === 'completed' || state === 'failed' || state === 'cancelled';
   return (
     <section class={`bubble tone-${look.tone}`} aria-label={`${task}: ${look.word}`}>

@@ -1,11 +1,11 @@
-import type { TaskRow } from '@reveille/protocol';
+import { healthLine, type TaskRow } from '@reveille/protocol';
 import { href } from '../router.ts';
 import { store } from '../store/store.ts';
 import { summary } from '../store/summary.ts';
 import { money, tokens } from './amounts.ts';
 import { narrow } from './narrow.ts';
 import { TaskState } from './state.tsx';
-import { Ago } from './time.tsx';
+import { Ago, now } from './time.tsx';
 import { Virtual } from './virtual.tsx';
 
 /** Many tasks, one line each; two on a phone. */
@@ -28,8 +28,8 @@ export const TaskLine = ({ row }: { row: TaskRow }) => {
     <a class="line" href={href(`/task/${row.id}`)} data-item data-task={row.id}>
       <TaskState row={row} asks={asks} />
       <span class="line-name">{row.name}</span>
-      <span class="line-why" title={row.why}>
-        {row.state === 'running' && run?.doing ? <code>{run.doing}</code> : whyOf(row)}
+      <span class="line-why" title={run?.health ? whyOf(row) : row.why}>
+        {row.state === 'running' && run?.doing && !run.health ? <code>{run.doing}</code> : whyOf(row)}
       </span>
       <span class="line-agent">{row.agent}</span>
       <span class="line-number" title="tokens of the latest run">
@@ -57,8 +57,9 @@ const WAITS: Readonly<Record<string, string>> = {
   paused: 'paused by hand',
 };
 
-export function whyOf({ why, waitingOn, cancelling }: TaskRow): string {
+export function whyOf({ state, run, why, waitingOn, cancelling }: TaskRow): string {
   if (cancelling) return 'being cancelled';
+  if (state === 'running' && run?.health) return healthLine(run.health, now.value);
   if (waitingOn) return WAITS[waitingOn] ?? waitingOn;
   return why;
 }

@@ -1,4 +1,5 @@
-import type { Plan, TaskRow } from '@reveille/protocol';
+import { healthWords, type Plan, type RunRow, type TaskRow } from '@reveille/protocol';
+import { now } from './time.tsx';
 
 /** Word, shape and colour: each of them alone tells the states apart. */
 type Look = { readonly word: string; readonly tone: Tone; readonly shape: Shape };
@@ -15,6 +16,7 @@ const SHAPES = {
   eye: 'M8 3.5c3.3 0 5.6 2.6 6.6 4.5-1 1.9-3.3 4.5-6.6 4.5S2.4 9.9 1.4 8C2.4 6.1 4.7 3.5 8 3.5zm0 2.2a2.3 2.3 0 1 0 0 4.6 2.3 2.3 0 0 0 0-4.6z',
   check: 'M6.6 12.4 2.6 8.4l1.5-1.5 2.5 2.5 5.3-5.3 1.5 1.5z',
   cross: 'M4.1 2.7 8 6.6l3.9-3.9 1.4 1.4L9.4 8l3.9 3.9-1.4 1.4L8 9.4l-3.9 3.9-1.4-1.4L6.6 8 2.7 4.1z',
+  alert: 'M8 1.8 15 14H1zM7.2 6v4h1.6V6zm0 5v1.6h1.6V11z',
   bar: 'M3 7h10v2H3z',
   lock: 'M5 7V5.5a3 3 0 0 1 6 0V7h1v6H4V7zm1.5 0h3V5.5a1.5 1.5 0 0 0-3 0z',
 } as const;
@@ -43,9 +45,17 @@ const PLAN: Readonly<Record<Plan['state'], Look>> = {
 const ASKS: Look = { word: 'needs you', tone: 'ask', shape: 'diamond' };
 const PAUSED: Look = { word: 'paused', tone: 'wait', shape: 'pause' };
 
-export function lookOf(row: Pick<TaskRow, 'state' | 'run' | 'waitingOn'>, asks = false): Look {
-  if (asks) return ASKS;
+type LookedAt = Pick<RunRow, 'state' | 'paused' | 'health'>;
+
+export function lookOf(
+  row: Pick<TaskRow, 'state' | 'waitingOn'> & { readonly run: LookedAt | null },
+  asks = false,
+): Look {
   const open = row.run?.state === 'open';
+  const health = open && row.state === 'running' ? row.run?.health : undefined;
+  // Also if it asks: the question is about this.
+  if (health) return { word: healthWords(health, now.value).label, tone: 'wait', shape: 'alert' };
+  if (asks) return ASKS;
   if (open && row.run?.paused) return PAUSED;
   return TASK[row.state];
 }

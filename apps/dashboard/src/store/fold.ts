@@ -31,7 +31,7 @@ export function fold(store: Store, events: readonly ReveilleEvent[]): void {
     else if (noun === 'request') store.stale.inbox = true;
     else if (noun === 'message') foldMail(store, event);
     else if (noun === 'conflict') foldConflict(store, event);
-    else if (noun === 'work') want(store, event);
+    else if (noun === 'work' || noun === 'health') want(store, event);
   }
   store.remember(events);
 }

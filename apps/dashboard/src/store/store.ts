@@ -10,6 +10,7 @@ import type {
   SessionRow,
   TaskId,
   TaskRow,
+  WorkerHealth,
 } from '@reveille/protocol';
 import { clean, oneLine } from '../parts/clean.ts';
 
@@ -77,6 +78,7 @@ export class Store {
         name: oneLine(row.name),
         why: clean(row.why),
         agent: oneLine(row.agent),
+        run: row.run && { ...row.run, ...(row.run.health ? { health: cleanHealth(row.run.health) } : {}) },
       });
   }
 
@@ -98,3 +100,9 @@ export class Store {
 }
 
 export const store = new Store();
+
+const cleanHealth = (health: WorkerHealth): WorkerHealth => ({
+  ...health,
+  text: clean(health.text),
+  lastWords: clean(health.lastWords),
+});

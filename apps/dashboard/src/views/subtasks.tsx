@@ -45,6 +45,7 @@ function bubbleOf(row: TaskRow): BubbleData {
     agent: row.agent,
     state: row.state,
     why: whyOf(row),
+    health: row.run?.health,
     doing: row.run?.doing ?? null,
     facts: [
       `for ${duration(now.value - row.since)}`,

@@ -41,7 +41,10 @@ const Engine = group(
         inactiveAfterMs: ms(health.inactiveAfterMs, 'A worker that does nothing for so long is asked.'),
         graceMs: ms(health.graceMs, 'Waited before it is asked.'),
         inquiryTimeoutMs: ms(health.inquiryTimeoutMs, 'How long it has to answer.'),
-        stuckAfterMs: ms(health.stuckAfterMs, 'No sign of life for so long: it is said to be stuck.'),
+        stuckAfterMs: ms(
+          health.stuckAfterMs,
+          'No sign of life for so long: it is shown as silent, its owner is told, and a task of yours is in your inbox.',
+        ),
         progressEveryMs: ms(health.progressEveryMs, 'How often the owner gets a progress report.'),
         sameCalls: count(2, 10_000, health.sameCalls, 'The same call so often: it is said to loop.'),
         fruitlessCalls: count(

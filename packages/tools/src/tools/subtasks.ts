@@ -3,8 +3,10 @@ import {
   ReveilleError,
   defuse,
   formatAgentType,
+  healthWords,
   type TaskId,
   type TaskView,
+  type WorkerHealth,
 } from '@reveille/protocol';
 import { z } from 'zod';
 import { callKey } from '../call-key.ts';
@@ -23,9 +25,13 @@ export const TaskState = z.object({
   status: z.string().nullable(),
   branch: z.string().nullable(),
   files: z.number().nullable(),
+  health: z
+    .object({ state: z.string(), text: z.string(), lastSignOfLife: z.string(), lastWords: z.string() })
+    .nullable()
+    .describe('What is wrong with the worker: silent, looping, or failing again and again.'),
 });
 
-export function stateOf({ task, end, worker }: TaskView): z.infer<typeof TaskState> {
+export function stateOf({ task, end, worker, health }: TaskView): z.infer<typeof TaskState> {
   return {
     taskId: task.id,
     name: defuse(task.name),
@@ -37,6 +43,17 @@ export function stateOf({ task, end, worker }: TaskView): z.infer<typeof TaskSta
     status: end?.status ?? null,
     branch: end?.work?.branch ?? null,
     files: end?.work?.files.length ?? null,
+    health: health ? healthState(health) : null,
+  };
+}
+
+function healthState(health: WorkerHealth): z.infer<typeof TaskState>['health'] {
+  const { label, text, lastWords } = healthWords(health, Date.now());
+  return {
+    state: label,
+    text: defuse(text),
+    lastSignOfLife: new Date(health.lastSign).toISOString(),
+    lastWords: defuse(lastWords),
   };
 }
 
@@ -46,7 +63,14 @@ export function taskLine(view: TaskView): string {
   const waits = task.waitingOn ? ` on ${task.waitingOn}` : '';
   const ended = end ? `, ${end.status}` : '';
   const since = new Date(task.since).toISOString();
-  return `${task.id} ${quote(task.name, 80)} ${formatAgentType(task.agent)}: ${task.state}${waits}${ended} since ${since} (${quote(task.why)})`;
+  return `${task.id} ${quote(task.name, 80)} ${formatAgentType(task.agent)}: ${task.state}${waits}${ended} since ${since} (${quote(task.why)})${healthText(view)}`;
+}
+
+function healthText({ health }: TaskView): string {
+  if (!health) return '';
+  const { label, text, lastWords } = healthWords(health, Date.now());
+  const words = lastWords === '' ? '' : `; last words: ${quote(lastWords, 300)}`;
+  return `; its worker is ${label}: ${quote(text, 300)}${words}`;
 }
 
 /** The last words of a run, or what it reported; an agent's own, so fenced. */
