@@ -44,7 +44,7 @@ describe.runIf(process.platform === 'linux')('a systemd user unit', () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
     expect(new Set(calls())).toEqual(new Set(['--user daemon-reload']));
     expect(text).toContain(`Environment="REVEILLE_HOME=${house.env['REVEILLE_HOME']}"`);
-    expect((await house.run(['doctor'])).out).toContain(`The system is told to run it by ${path}.`);
+    expect((await house.run(['doctor', '--json'])).out).toContain(`The system is told to run it by ${path}.`);
     expect(await house.json('daemon', 'uninstall')).toEqual({ removed: true, path });
     expect(existsSync(path)).toBe(false);
     expect((await house.run(['daemon', 'uninstall'])).out).toBe(

@@ -116,6 +116,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
+const lockOf = (
+  { lockFile }: Place,
+  own: { readonly port: number; readonly token: string; readonly startedAt: number },
+): OwnLock => new OwnLock(lockFile, { version: VERSION, ...own });
+
 async function listenAt(
   { port, socket }: Place,
   options: {

@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { connect, placeOf } from '@reveille/daemon/connect';
 import { withScript } from '@reveille/executors';
 import type { Client, PlanId } from '@reveille/protocol';
 import { OwnHouse } from '../../../test/house.ts';
-import { canMount, smallDisk } from '../../worktrees/test/creation/mounts.ts';
 import { findLock } from '../src/place/lock-file.ts';
 import { until } from './house.ts';
 
@@ -58,9 +58,9 @@ describe.skipIf(!hasPrlimit)('a daemon that has run out of something', () => {
     await client.startPlan(first);
     const second = await limited.plan('second', ['b', 'c', 'd']);
     await until(async () => (await client.getPlan(first)).plan.state === 'completed');
-    // Those that are open stay so.
-    limited.limit('nofile', '3');
     await client.startPlan(second);
+    // Descriptors that are open stay so. Making the worktrees takes longer than this.
+    limited.limit('nofile', '3');
     const tasks = async () => (await client.getPlan(second)).tasks;
     await until(async () =>
       (await tasks()).some(({ task }) => /^workspace: .*(EMFILE|no room for another file)/.test(task.why)),
@@ -129,11 +129,28 @@ describe('a process that cannot be started for want of descriptors', () => {
   });
 });
 
-const canFill = await canMount(() => smallDisk('1m'));
+/** A disk in memory, mounted for as long as it is in use; null where that is not allowed. */
+function smallDisk(size: string): ({ readonly path: string } & Disposable) | null {
+  const path = mkdtempSync(join(tmpdir(), 'reveille-disk-'));
+  const dispose = (): void => {
+    // Lazily: a program that just ended may still be counted as using it.
+    spawnSync('umount', ['-l', path]);
+    rmSync(path, { recursive: true });
+  };
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', path]);
+  if (mount.status === 0) return { path, [Symbol.dispose]: dispose };
+  rmSync(path, { recursive: true });
+  return null;
+}
 
-describe.runIf(canFill)('a disk of worktrees that is full', () => {
+function canMount(): boolean {
+  using disk = smallDisk('1m');
+  return disk !== null;
+}
+
+describe.runIf(canMount())('a disk of worktrees that is full', () => {
   test('[DMN3.30] also without a limit of the governor: tasks that it stops wait, and go on when there is room', async () => {
-    await using disk = await smallDisk('24m');
+    using disk = smallDisk('24m')!;
     await using house = new OwnHouse(
       { 'a.txt': 'a\n' },
       { REVEILLE_WORKTREES_HOME: join(disk.path, 'home'), REVEILLE_WORKTREES_POOL: '0' },
