@@ -235,7 +235,8 @@ function faults(backend: Backend): void {
     const chat = await stand.chat();
     const task = await chat.spawn({
       steps: [
-        { call: 'create_file', input: { path: 'once.txt', content: '1' } },
+        // Its words are the sign that it has its task: a scripted agent makes files without one.
+        { say: 'I begin.', call: 'create_file', input: { path: 'once.txt', content: '1' } },
         { fail: 'auth', until: 'your login was refused' },
         { call: 'create_file', input: { path: 'twice.txt', content: '2' } },
         report('went on'),
