@@ -90,8 +90,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     composition
       .started()
       .catch((error: unknown) => log.warn('could not look for what was left over', { error: String(error) }));
-    const { token } = credentials;
-    const lock = new OwnLock(place.lockFile, { version: VERSION, port: server.port, token, startedAt });
+    const lock = lockOf(place, { port: server.port, token: credentials.token, startedAt });
     const running = new RunningDaemon({
       url,
       startedAt,
