@@ -147,7 +147,10 @@ class AnswerWait implements Taker {
       this.#resolve(text);
     } catch (error) {
       if (!isStoreError(error)) this.fail(error);
-      else context.retries.later(() => mailroom.wake(this.#caller.session));
+      else {
+        const { session } = this.#caller;
+        context.retries.later(() => mailroom.wake(session), `look:${session}`);
+      }
     }
   }
 

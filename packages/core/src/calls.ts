@@ -195,7 +195,11 @@ class WaitingCall implements Taker {
     } catch (error) {
       // A store that fails is looked at again; a caller that is stale will never be answered.
       if (!isStoreError(error)) this.fail(error);
-      else this.#context.retries.later(() => this.#mailroom.wake(this.#wanted.session));
+      else {
+        const { session } = this.#wanted;
+        // One for all calls that wait there: each look is a look of all of them.
+        this.#context.retries.later(() => this.#mailroom.wake(session), `look:${session}`);
+      }
     }
   }
 

@@ -53,16 +53,20 @@ const RETRY_MS = 1_000;
 export class Retries {
   readonly #clock: Clock;
   readonly #pending = new Set<() => void>();
+  readonly #keys = new Set<string>();
   #closed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  later(fire: () => void): void {
-    if (this.#closed) return;
+  /** `key`: while a retry of that name waits, it stands for this one too. Retries that cause each other would multiply. */
+  later(fire: () => void, key?: string): void {
+    if (this.#closed || (key !== undefined && this.#keys.has(key))) return;
+    if (key !== undefined) this.#keys.add(key);
     const cancel = this.#clock.after(RETRY_MS, () => {
       this.#pending.delete(cancel);
+      if (key !== undefined) this.#keys.delete(key);
       fire();
     });
     this.#pending.add(cancel);

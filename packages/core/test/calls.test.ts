@@ -1,5 +1,7 @@
 import type { TaskId } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
+import { Retries } from '../src/context.ts';
+import { FakeClock } from './fake-clock.ts';
 import { pending, quiet, refused, start, type World } from './world.ts';
 
 /** A plan task with children that wait to be told what to do. */
@@ -316,4 +318,19 @@ describe('a blocking spawn', () => {
     expect(world.worker('parent')).not.toBe(parent);
     expect(world.worker('parent').last.text).toContain('from x');
   });
+});
+
+// That the waiting calls use it, seed 2116 of the simulation's corpus shows: there each retry comes at its own moment.
+test('[WAK4.3] retries that cause each other do not multiply: one of a name waits at a time', async () => {
+  const clock = new FakeClock();
+  const retries = new Retries(clock);
+  let looks = 0;
+  const look = (): void => {
+    looks++;
+    for (let call = 0; call < 3; call++) retries.later(look, 'look:session_1');
+  };
+  look();
+  await clock.advance(10_500);
+  expect(looks).toBe(11);
+  retries.close();
 });
