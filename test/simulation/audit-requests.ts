@@ -74,7 +74,7 @@ function auditHolder(auditor: Auditor, request: Request): void {
   auditor.check(told, 'holders', `request ${request.id} is with ${request.with}, and nobody told it`);
 }
 
-/** Nobody needs it any more: its task has ended, is tried again or has its verdict, its asker gave up, or its plan grew. */
+/** Nobody needs it any more: its task has ended, is tried again or has its verdict, its asker gave up, its plan grew, or the silent agent gave a sign. */
 function auditClosed(auditor: Auditor, { deltas }: Durable, request: Request): void {
   const moved = deltas.some(
     (delta) =>
@@ -95,9 +95,18 @@ function auditClosed(auditor: Auditor, { deltas }: Durable, request: Request): v
         delta.after.plan === request.plan &&
         delta.after.state === 'open',
     );
+  const recovered =
+    request.kind === 'idle' &&
+    deltas.some(
+      (delta) =>
+        is(delta, 'run') &&
+        delta.after.task === request.task &&
+        delta.before?.health !== undefined &&
+        delta.before.health.what !== delta.after.health?.what,
+    );
   const cancelling = auditor.ledger.rows.task.get(request.task)?.cancelling;
   auditor.check(
-    moved || raised || shownAgain || cancelling !== null || auditor.gaveUp(request),
+    moved || raised || shownAgain || recovered || cancelling !== null || auditor.gaveUp(request),
     'requests',
     `request ${request.id} (${request.kind}) of ${request.task} was closed, and nothing says why`,
   );

@@ -142,9 +142,9 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
     name: 'failure-of-a-plan-not-asked-about',
     invariant: 'requests',
     file: core('failure.ts'),
-    find: `  if (task.plan === null && owner.kind !== 'terminal') return null;
+    find: `  if (task.plan === null && owner.kind !== 'terminal' && !toPerson) return null;
 `,
-    replace: `  if (owner.kind !== 'terminal') return null;
+    replace: `  if (owner.kind !== 'terminal' && !toPerson) return null;
 `,
     why: 'a task of a plan fails, and nobody is asked what is to be done',
   },

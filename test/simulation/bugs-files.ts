@@ -16,17 +16,17 @@ export const BUGS_OF_FILES: readonly PlantedBug[] = [
     name: 'retry-on-ruins',
     invariant: 'work',
     file: core('checkouts.ts'),
-    find: `last?.status === 'failed' || last?.status === 'cancelled'`,
-    replace: `last?.status === 'cancelled'`,
+    find: `(last.status === 'failed' || last.status === 'cancelled')`,
+    replace: `last.status === 'cancelled'`,
     why: 'a second attempt goes on with what the first one left half done',
   },
   {
     name: 'dependent-from-the-base',
     invariant: 'work',
     file: core('checkouts.ts'),
-    find: `  if (task.dependencies.length === 0) return { kind: 'base', branch };
+    find: `  if (task.dependencies.length === 0) return { kind: 'base', ...base };
 `,
-    replace: `  if (task.dependencies.length < 2) return { kind: 'base', branch };
+    replace: `  if (task.dependencies.length < 2) return { kind: 'base', ...base };
 `,
     why: 'a dependent starts without what it depends on',
   },

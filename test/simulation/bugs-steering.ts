@@ -119,18 +119,16 @@ export const BUGS_OF_STEERING: readonly PlantedBug[] = [
     name: 'overrun-not-stopped',
     invariant: 'budgets',
     file: core('worker-run.ts'),
-    find: `    if (over) this.line.failure ??=`,
-    replace: `    if (over && this.line.turn === null) this.line.failure ??=`,
+    find: `    if (recorded.over) line.failure ??=`,
+    replace: `    if (recorded.over && line.turn === null) line.failure ??=`,
     why: 'an agent that is past its budget works on to the end of its turn',
   },
   {
     name: 'wall-time-forgotten',
     invariant: 'budgets',
     file: core('wall-time.ts'),
-    find: `    if (!task.budget) return null;
-`,
-    replace: `    if (!task.budget || run.epoch > 0) return null;
-`,
+    find: `await storedChain(store, task?.doc.budget ?? null);`,
+    replace: `await storedChain(store, null);`,
     why: 'a run goes on long after its time',
   },
 ];

@@ -63,9 +63,9 @@ export const BUGS_OF_WORDS: readonly PlantedBug[] = [
     name: 'read-when-answered',
     invariant: 'ends',
     file: core('agent-line.ts'),
-    find: `    for (const { id } of messages) this.hands.set(id, by);
+    find: `    this.#put(messages, { road: 'call', handOver: call });
 `,
-    replace: `    if (by) for (const { id } of messages) this.proven.add(id);
+    replace: `    for (const { id } of messages) this.proven.set(id, call);
     this.#holder.poke();
 `,
     why: 'a message counts as read when it is handed over, not when the agent shows that it has it',

@@ -58,10 +58,8 @@ export const BUGS_OF_WORK: readonly PlantedBug[] = [
     name: 'usage-lost-during-a-commit',
     invariant: 'budgets',
     file: core('worker-run.ts'),
-    find: `    const usage = [...this.line.usage];
-`,
-    replace: `    const { usage } = this.line;
-`,
+    find: `usage: [...line.usage] };`,
+    replace: `usage: line.usage };`,
     why: 'usage that is reported while earlier usage is being recorded is thrown away with it',
   },
   {
