@@ -187,7 +187,7 @@ describe('plans', () => {
     expect(out.split('\n')[0]).toMatch(/^completed +.+ +1\/1 {2}Twin +plan_\w+ {2}every task completed$/);
     const one = await house.run(['status', 'Broken']);
     expect(one.out).toMatch(
-      /^Broken · failed +0 of 1 done +.+\n\n✖ bad +@agent +failed +.+ {2}no such thing\n/,
+      /^Broken · failed +0 of 1 done +.+\n\n✖ bad +@scripted:agent +failed +.+ {2}no such thing\n/,
     );
     const events = (await house.run(['logs', 'Broken', '--json'])).out
       .trimEnd()
