@@ -31,7 +31,7 @@ function auditMessage(auditor: Auditor, { before, after }: Delta<'message'>): vo
     );
   }
   const folded = after.state === 'dead' && before.state !== 'dead' && after.dead?.startsWith('folded');
-  const informational = after.kind === 'progress' || after.kind === 'info';
+  const informational = ['progress', 'info', 'forecast'].includes(after.kind);
   auditor.check(
     !folded || informational,
     'mail',
