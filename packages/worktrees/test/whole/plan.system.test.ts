@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withScript, type Step } from '@reveille/executors';
-import type { Request, TaskId } from '@reveille/protocol';
+import type { Request } from '@reveille/protocol';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openShop, write, type Part } from './world.ts';
+import { openShop, write, type Part, type Shop } from './world.ts';
 
 const edit = (path: string, content: string): Step => ({ do: 'edit', path, content });
 const makes = (path: string, content: string, after: readonly string[] = []): Part => ({
@@ -305,58 +305,52 @@ test('[PLN7.81] the branches of plans that ended, in whatever way, conflict with
   expect(await began()).toEqual([]);
 });
 
+/** A chat with a plan of its own that stays active: its first task completes, the other says nothing. */
+async function chatWithPlan(shop: Shop, path: string, content: string) {
+  const { id } = await shop.person.openSession('chat', 't', { repository: shop.root });
+  const forecasts = async () =>
+    (await shop.person.mailbox(id)).flatMap(({ kind, text }) => (kind === 'forecast' ? [text] : []));
+  const done = withScript('edit', { steps: [edit(path, content), { do: 'report' }] });
+  const tasks = [
+    { id: 'done', prompt: done },
+    { id: 'silent', prompt: withScript('wait', { steps: [{ do: 'silent' }] }) },
+  ];
+  const chat = shop.as({ kind: 'session', session: id });
+  const { plan } = await chat.savePlan({ name: 'p', repository: shop.root, tasks }, { start: true });
+  await shop.until(plan.id, ({ plan: { counts } }) => counts['completed'] === 1);
+  const cancel = async (): Promise<void> => {
+    await shop.person.cancelPlan(plan.id);
+    await shop.until(plan.id);
+  };
+  return { forecasts, cancel };
+}
+
 test('[PLN7.83] the end of a conflict is told to the owner of the branch that stays', async () => {
   await using shop = await openShop();
-  const open = async () => {
-    const { id } = await shop.person.openSession('chat', 't', { repository: shop.root });
-    const texts = async () =>
-      (await shop.person.mailbox(id)).flatMap(({ kind, text }) => (kind === 'forecast' ? [text] : []));
-    return { chat: shop.as({ kind: 'session', session: id }), texts };
-  };
-  const [one, two] = [await open(), await open()];
-  const spawn = async ({ chat }: typeof one, name: string) => {
-    const script = {
-      steps: [edit('src/a.txt', `${name}\n`), { do: 'rest' } as const, { do: 'silent' } as const],
-    };
-    return (await chat.spawnSubtask({ name, prompt: withScript(name, script) }, { blocking: false })).task;
-  };
-  await spawn(one, 'first');
-  const second = await spawn(two, 'second');
-  while ((await one.texts()).length < 1 || (await two.texts()).length < 1) await sleep(20);
-  await shop.person.cancelTask(second);
-  while ((await one.texts()).length < 2) await sleep(20);
-  expect((await one.texts())[1]).toContain(
-    'no longer conflict: nothing of "second" is to be merged any more',
+  const one = await chatWithPlan(shop, 'src/a.txt', 'one\n');
+  const two = await chatWithPlan(shop, 'src/a.txt', 'two\n');
+  while ((await one.forecasts()).length < 1 || (await two.forecasts()).length < 1) await sleep(20);
+  await two.cancel();
+  while ((await one.forecasts()).length < 2) await sleep(20);
+  expect((await one.forecasts())[1]).toContain(
+    'no longer conflict: nothing of "done" is to be merged any more',
   );
-  expect(await two.texts()).toEqual([expect.stringContaining('now change the same lines: src/a.txt')]);
+  expect(await two.forecasts()).toEqual([expect.stringContaining('now change the same lines: src/a.txt')]);
 });
 
 test('[PLN7.82] a branch that conflicts with the moved main is told so, and not as a conflict with a branch that began there', async () => {
   await using shop = await openShop();
-  const { id } = await shop.person.openSession('chat', 't', { repository: shop.root });
-  const chat = shop.as({ kind: 'session', session: id });
-  const texts = async () =>
-    (await shop.person.mailbox(id)).flatMap(({ kind, text }) => (kind === 'forecast' ? [text] : []));
-  const edits = (path: string, content: string) =>
-    withScript('edit', { steps: [edit(path, content), { do: 'rest' }, { do: 'silent' }] });
-  const spawn = async (name: string, prompt: string) =>
-    (await chat.spawnSubtask({ name, prompt }, { blocking: false })).task;
-  const old = await spawn('old', edits('src/a.txt', 'OLD\ntwo\nthree\n'));
-  const rested = async (task: TaskId) => (await shop.person.getTask(task)).run?.turns === 2;
-  while (!(await rested(old))) await sleep(20);
+  const old = await chatWithPlan(shop, 'src/a.txt', 'OLD\ntwo\nthree\n');
   write(shop.root, { 'src/a.txt': 'MAIN\ntwo\nthree\n' });
   shop.git('commit', '-aqm', 'moved');
-  const newer = await spawn('newer', edits('README.md', 'newer\n'));
-  while ((await texts()).length < 1) await sleep(20);
-  expect(await texts()).toEqual([
-    expect.stringMatching(/^"old" .* now conflicts with main, .*: src\/a\.txt\./),
-  ]);
-  await shop.person.cancelTask(newer);
-  while ((await shop.person.getTask(newer)).end === null) await sleep(20);
-  await shop.person.cancelTask(old);
-  while ((await shop.person.getTask(old)).end === null) await sleep(20);
-  // Nobody is told that it conflicts no longer: it did to its end.
-  expect(await texts()).toHaveLength(1);
+  const newer = await chatWithPlan(shop, 'README.md', 'newer\n');
+  while ((await old.forecasts()).length < 1) await sleep(20);
+  const conflicts = /^"done" .* now conflicts with main, .*: src\/a\.txt\./;
+  await newer.cancel();
+  await old.cancel();
+  // Nobody is told that it conflicts no longer, because it did to its end.
+  expect(await old.forecasts()).toEqual([expect.stringMatching(conflicts)]);
+  expect(await newer.forecasts()).toEqual([]);
 });
 
 test('[PLN7.13] a forecast that cannot be made fails nobody’s report', async () => {
