@@ -113,7 +113,7 @@ export class Trees {
     return { path: `/trees/${task.id}`, branch: task.name, environment: {}, notices: [] };
   }
 
-  /** A retry of what failed does not build on its ruins. */
+  /** A retry of what failed does not build on its ruins, unless only a login or a budget was missing. */
   #checkFresh(task: Task, run: string, known: Tree | undefined, fresh: boolean): void {
     if (!known || known.run === run) return;
     // A run that was ended by hand while its checkout was being made is the last one itself.
@@ -121,7 +121,8 @@ export class Trees {
     // The last one may have ended before it had a checkout.
     const { lastRun } = this.#world.auditor.ledger.rows.task.get(task.id) ?? task;
     const last = this.#world.auditor.ledger.rows.run.get(lastRun ?? known.run)?.end;
-    const ruins = last?.status === 'failed' || last?.status === 'cancelled';
+    const isMended = last?.error?.class === 'auth' || last?.error?.class === 'budget';
+    const ruins = (last?.status === 'failed' && !isMended) || last?.status === 'cancelled';
     this.#world.check(
       fresh === ruins,
       'work',
