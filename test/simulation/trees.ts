@@ -121,7 +121,7 @@ export class Trees {
     // The last one may have ended before it had a checkout.
     const { lastRun } = this.#world.auditor.ledger.rows.task.get(task.id) ?? task;
     const last = this.#world.auditor.ledger.rows.run.get(lastRun ?? known.run)?.end;
-    const isMended = last?.error?.class === 'auth' || last?.error?.class === 'budget';
+    const isMended = last?.cause === 'budget' || last?.error?.class === 'auth';
     const ruins = (last?.status === 'failed' && !isMended) || last?.status === 'cancelled';
     this.#world.check(
       fresh === ruins,
