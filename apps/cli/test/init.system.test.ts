@@ -278,12 +278,13 @@ test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', 
   };
   // Its settings are wrong: what they would lead to is not said.
   expect(findings.map(({ name }) => name)).not.toContain('languages');
-  expect(findings.slice(0, 8).map(({ name }) => name)).toEqual([
+  expect(findings.slice(0, 9).map(({ name }) => name)).toEqual([
     'Node.js',
     'git',
     'data folder',
     'configuration',
     'daemon',
+    'supervision',
     'agents',
     'backends',
     'programs',
