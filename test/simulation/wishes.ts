@@ -31,11 +31,11 @@ async function wishOnce(agent: Process): Promise<void> {
 }
 
 /** An answer that the request takes: one of its choices, by any of its names, or other words where these are welcome. */
-export function wordsFor({ chance, struck }: World, request: Request | undefined, otherwise: string): string {
+export function wordsFor({ chance }: World, request: Request | undefined, otherwise: string): string {
   if (!request || takesFreeText(request)) return otherwise;
   if (request.action) return chance.pick(['approve', 'approve', 'yes', 'deny: not now']) ?? 'approve';
-  // After a jump of the clock more time may be used than a raise as the request says would allow.
-  if (request.kind === 'budget' && struck.has('wall_jump')) return 'stop';
+  // More may be used by now than a raise would allow; that it is refused then is tried by `answerAtDoors`.
+  if (request.kind === 'budget') return 'stop';
   const choices = choicesOf(request);
   const choice = chance.pick(choices.filter(({ id }) => id !== 'details' && id !== 'retry with'));
   if (!choice) return otherwise;
