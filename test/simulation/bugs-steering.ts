@@ -94,6 +94,8 @@ export const BUGS_OF_STEERING: readonly PlantedBug[] = [
     find: `  if (run.paused || task.cancelling || (`,
     replace: `  if (run.paused || (`,
     why: 'mail opens a turn for a worker that is being cancelled',
+    // The mail has to come in the moment between the wish to cancel and the stop.
+    within: 6_000,
   },
   {
     name: 'child-draws-on-itself-alone',

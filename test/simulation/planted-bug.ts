@@ -9,6 +9,8 @@ export interface PlantedBug {
   readonly find: string;
   readonly replace: string;
   readonly why: string;
+  /** How many seeds may be needed to find it, if more than usual. */
+  readonly within?: number;
 }
 
 export const core = (file: string): string => `packages/core/src/${file}`;
