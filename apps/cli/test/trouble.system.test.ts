@@ -45,6 +45,9 @@ function onSmallDisk(house: House, commands: string): string {
   });
 }
 
+/** Without the line breaks by which `doctor` fits its columns. */
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
+
 describe('a start that fails says the same every time, and doctor finds it', () => {
   const twice = (means: string): string =>
     `${means}; reveille status 2>&1; reveille status 2>&1; echo == ; reveille doctor`;
@@ -61,7 +64,7 @@ describe('a start that fails says the same every time, and doctor finds it', () 
     );
     const why = `The disk that holds ${state} is full. Free some space and try again.`;
     expect(told).toEqual([`The daemon cannot start. ${why}`, `The daemon cannot start. ${why}`]);
-    expect(doctor).toMatch(new RegExp(`^bad +data folder +${why}$`, 'm'));
+    expect(oneLine(doctor)).toContain(`bad data folder ${why}`);
     expect(doctor).toContain('Nothing runs.\nStopped.\n');
   });
 
@@ -107,7 +110,7 @@ describe('a start that fails says the same every time, and doctor finds it', () 
         expect(err).toMatch(new RegExp(`^The daemon cannot start\\. ${path} ${words.source}[^{}\\n]*\\n$`));
       }
       const { out } = await house.run(['doctor']);
-      expect(out).toMatch(new RegExp(`^bad +${row} +${path} ${words.source}`, 'm'));
+      expect(oneLine(out)).toMatch(new RegExp(`bad ${row} ${path} ${words.source}`));
       execFileSync('rm', ['-f', path, `${path}-wal`]);
     }
   });
