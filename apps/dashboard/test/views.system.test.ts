@@ -32,7 +32,8 @@ const viewsOf = ({
   diff: [`/task/${id('rounding')}/diff`, 'Math.round'],
   runs: [`/task/${id('emails')}/runs`, 'failed, by executor'],
   task: [`/task/${id('rounding')}/task`, 'What it was asked'],
-  editor: ['/new', 'Nothing is wrong with it.'],
+  // Its example has no script, and only scripted agents are there.
+  editor: ['/new', 'agents only do what a script in the prompt says'],
 });
 
 if (WITHOUT_BROWSER) test.skip(`[DSH1.10] every view: ${WITHOUT_BROWSER}`, () => undefined);

@@ -104,7 +104,7 @@ class AttackHouse extends AcpHouse {
     const { plan } = await chat.savePlan({
       name: SECRET,
       repository: root,
-      tasks: [{ id: 'a', prompt: SECRET }],
+      tasks: [{ id: 'a', prompt: script([{ do: 'silent' }]) }],
     });
     const message = await client.sendMessage({ to: session.id, message: SECRET });
     let request: RequestId | null = null;
