@@ -41,7 +41,8 @@ export function resolveAgent(
   if (!named) return noType(text ?? settings.defaultAgent, names);
   const wish = named.backend === '' ? (definitions.defined?.(named.name, repository)?.backend ?? null) : null;
   const type = { ...named, backend: named.backend || (wish ?? settings.defaultBackend) };
-  if (!executors.backends().includes(type.backend)) return noBackend(executors, type, wish !== null);
+  if (!executors.backends(type.backend).includes(type.backend))
+    return noBackend(executors, type, wish !== null);
   // The default agent needs no file.
   if (text === undefined || names.includes(type.name)) return refusal(executors, type, work) ?? type;
   const agents = nearest(type.name, names).slice(0, 10);

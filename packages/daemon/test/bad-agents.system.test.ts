@@ -12,9 +12,8 @@ const ANSWER = `answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\\n' "$(printf '%
 const SPEAKS = (version: number): string =>
   `answer '"result":{"protocolVersion":${version},"agentCapabilities":{},"authMethods":[]}'`;
 
-/** What is wrong with an agent, as a program; null: it is not there. */
-const BAD: readonly (readonly [string, string | null, string, RegExp])[] = [
-  ['is not installed', null, 'invalid', /is not installed[\s\S]*npm install/],
+/** What is wrong with an agent, as a program. */
+const BAD: readonly (readonly [string, string, string, RegExp])[] = [
   ['crashes at its start', 'echo "left-pad is missing" >&2; exit 3', 'invalid', /left-pad[\s\S]*npm install/],
   [
     'is too old to know the protocol',
@@ -52,10 +51,13 @@ class BadHouse extends House {
     return join(this.folder, 'programs', name);
   }
 
-  install(name: string, source: string | null): void {
+  uninstall(name: string): void {
+    rmSync(this.#program(name), { force: true });
+  }
+
+  install(name: string, source: string): void {
     const program = this.#program(name);
     rmSync(program, { force: true });
-    if (source === null) return;
     writeFileSync(program, `#!/bin/sh\n${source}\n`);
     chmodSync(program, 0o755);
   }
@@ -76,6 +78,17 @@ describe('an agent that cannot be had', () => {
     house = new BadHouse(600_000);
   });
   afterAll(() => house[Symbol.asyncDispose]());
+
+  test.each(VENDORS)(
+    '[EXE10.15][AGT2.20] %s is not installed: its work is refused with the fix, until it is there',
+    async (name) => {
+      house.uninstall(name);
+      await expect(house.tried(name)).rejects.toThrow(/is not installed[\s\S]*npm install/);
+      // At once, however fresh the list of those that are installed is.
+      house.install(name, 'exit 3');
+      expect((await house.tried(name))?.error).toMatchObject({ class: 'invalid' });
+    },
+  );
 
   for (const name of VENDORS)
     test.each(BAD)(`[EXE10.15] ${name} %s: its parent is told, with the fix`, async (...bad) => {

@@ -89,7 +89,7 @@ const isLateCall = (message: string, { path, status }: Record<string, unknown>):
 function watched(executors: Executors, probe: Probe): Executors {
   const known = new Map<string, Executor>();
   return {
-    backends: () => executors.backends(),
+    backends: (wanted) => executors.backends(wanted),
     problem: (name) => executors.problem?.(name),
     get(name) {
       const executor = known.get(name) ?? executors.get(name);

@@ -161,8 +161,8 @@ export interface Executor {
 
 /** The executors by backend. */
 export interface Executors {
-  /** The backends that agents can be run on here, now. */
-  backends(): readonly string[];
+  /** The backends that agents can be run on here. A list that is kept for a while is made again if `wanted` is not on it. */
+  backends(wanted?: string): readonly string[];
   /** Why no agent can be run on a backend that exists elsewhere, and what to do about it; undefined: there is no such backend. */
   problem?(backend: string): string | undefined;
   get(backend: string): Executor | undefined;

@@ -47,15 +47,16 @@ export function openBackends(rooms: Rooms): Executors & { readonly usual: string
   };
 }
 
-/** For how long it is believed which programs there are: every spawn asks, and a path is long. */
+/** How long the list of installed backends is kept: every spawn asks for it, and a path is long. */
 const BELIEVED_MS = 2_000;
 
-function believed<T>(look: () => T): () => T {
-  let known: { readonly at: number; readonly value: T } | undefined;
-  return () => {
-    if (known === undefined || performance.now() - known.at > BELIEVED_MS)
-      known = { at: performance.now(), value: look() };
-    return known.value;
+function believed(look: () => readonly string[]): Executors['backends'] {
+  let known: { readonly at: number; readonly names: readonly string[] } | undefined;
+  return (wanted) => {
+    const isOld = known === undefined || performance.now() - known.at > BELIEVED_MS;
+    const lacks = wanted !== undefined && known?.names.includes(wanted) !== true;
+    if (known === undefined || isOld || lacks) known = { at: performance.now(), names: look() };
+    return known.names;
   };
 }
 
