@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { TaskView } from '@reveille/protocol';
 import type { Paint } from '../ansi.ts';
 import { fit, pad, padStart, width, wrap } from '../view/columns.ts';
@@ -81,12 +80,12 @@ const MEASURED =
 
 /** As it was called: whoever came by `npm start` has no `reveille` yet. */
 const AGAIN = process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : 'reveille demo';
-/** In a clone; a package has neither the sources nor the documents about them. */
+/** Shown in a clone only: a package has neither the sources nor the documents about them. */
 const SOURCES = [
   ['apps/cli/src/demo/story.ts', 'the plan and what its agents do; change it and run again'],
   ['ARCHITECTURE.md', 'how a result finds its way, and why none is lost'],
 ] as const;
-const isClone = existsSync(new URL('../../../../ARCHITECTURE.md', import.meta.url));
+const isClone = import.meta.url.endsWith('.ts');
 const NEXT = [
   [`${AGAIN} --keep`, 'the same, and the database stays for you to look into'],
   [`${AGAIN} --json`, 'every event as a line of JSON'],
