@@ -129,6 +129,22 @@ export function reviewerOf(
   return { ...agent, problem: `a review is by none, owner, person or an agent: ${agent.problem}` };
 }
 
+/**
+ * A plan has at most so many problems that are told. Looking for the names that were meant takes time, and agents send plans in
+ * which every word is wrong (BND7.42).
+ */
+const MOST_PROBLEMS = 100;
+/** Of these, so many are looked for among the other tasks, of which there may be thousands. */
+const MOST_LOOKED_FOR = 10;
+
+const MORE: PlanProblem = {
+  at: 'tasks',
+  problem: `more may be wrong: only the first ${MOST_PROBLEMS} problems are told`,
+};
+
+const bounded = (problems: readonly PlanProblem[]): PlanProblem[] =>
+  problems.length > MOST_PROBLEMS ? [...problems.slice(0, MOST_PROBLEMS), MORE] : [...problems];
+
 /** Checks a plan whole and reports every problem at once, each with its place (PLN1). */
 export function checkPlan(
   known: Known,
@@ -140,20 +156,20 @@ export function checkPlan(
   const problems = parsed.success
     ? []
     : parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message }));
-  const agents = tasks.map((task, i) => {
+  const agents: AgentType[] = [];
+  const reviewers = new Map<string, AgentType>();
+  for (const [i, task] of tasks.entries()) {
+    if (problems.length > MOST_PROBLEMS) break;
     const agent = resolveAgent(known, task.agent, { repository, prompt: task.prompt });
     if ('problem' in agent) problems.push({ at: `tasks[${i}].agent`, problem: agent.problem });
-    return agent;
-  });
-  const reviewers = new Map<string, AgentType>();
-  tasks.forEach((task, i) => {
+    else agents.push(agent);
     const by = reviewerOf(known, task.review, { repository, prompt: task.prompt });
     if (by && 'problem' in by) problems.push({ at: `tasks[${i}].review`, problem: by.problem });
     else if (by && task.id !== null) reviewers.set(task.id, by);
-  });
+  }
   problems.push(...graphProblems(tasks));
-  if (!parsed.success || problems.length > 0) return { problems };
-  return { plan: parsed.data, agents: agents as AgentType[], reviewers };
+  if (!parsed.success || problems.length > 0) return { problems: bounded(problems) };
+  return { plan: parsed.data, agents, reviewers };
 }
 
 /** What can be read of the tasks of a plan that has the wrong shape somewhere, each in its place. */
@@ -184,27 +200,38 @@ export function graphProblems(tasks: readonly Node[]): PlanProblem[] {
     if (first === undefined) index.set(task.id, i);
     else problems.push({ at: `tasks[${i}].id`, problem: `"${task.id}" is also the id of tasks[${first}]` });
   });
-  // The one that is missing may be one that could not be read.
-  const complete = tasks.every((task) => task.id !== null);
-  tasks.forEach((task, i) => {
-    task.dependencies.forEach((dependency, j) => {
-      const at = `tasks[${i}].dependencies[${j}]`;
-      if (dependency === task.id) problems.push({ at, problem: 'a task cannot depend on itself' });
-      else if (!index.has(dependency)) {
-        if (complete) problems.push({ at, problem: unknownDependency(dependency, index) });
-      } else if (task.dependencies.indexOf(dependency) < j)
-        problems.push({ at, problem: `"${dependency}" is listed twice` });
-    });
-  });
+  problems.push(...dependencyProblems(tasks, index));
   const cycle = findCycle(tasks);
   if (cycle)
     problems.push({ at: `tasks[${index.get(cycle[0] ?? '') ?? 0}]`, problem: `cycle: ${cycle.join(' → ')}` });
   return problems;
 }
 
-function unknownDependency(id: string, index: ReadonlyMap<string, number>): string {
-  const close = nearest(id, [...index.keys()].slice(0, 500)).slice(0, 3);
-  return `there is no task "${id}" in this plan; did you mean ${close.map((name) => `"${name}"`).join(', ')}?`;
+function dependencyProblems(tasks: readonly Node[], index: ReadonlyMap<string, number>): PlanProblem[] {
+  const problems: PlanProblem[] = [];
+  // The one that is missing may be one that could not be read.
+  const complete = tasks.every((task) => task.id !== null);
+  const names = [...index.keys()].slice(0, 200);
+  let lookedFor = 0;
+  for (const [i, task] of tasks.entries()) {
+    const listed = new Set<string>();
+    for (const [j, dependency] of task.dependencies.entries()) {
+      if (problems.length > MOST_PROBLEMS) return problems;
+      const at = `tasks[${i}].dependencies[${j}]`;
+      if (dependency === task.id) problems.push({ at, problem: 'a task cannot depend on itself' });
+      else if (!index.has(dependency)) {
+        const close = complete && lookedFor++ < MOST_LOOKED_FOR ? nearest(dependency, names).slice(0, 3) : [];
+        if (complete) problems.push({ at, problem: unknownDependency(dependency, close) });
+      } else if (listed.has(dependency)) problems.push({ at, problem: `"${dependency}" is listed twice` });
+      listed.add(dependency);
+    }
+  }
+  return problems;
+}
+
+function unknownDependency(id: string, close: readonly string[]): string {
+  const meant = close.length > 0 ? `; did you mean ${close.map((name) => `"${name}"`).join(', ')}?` : '';
+  return `there is no task "${id}" in this plan${meant}`;
 }
 
 /** Depth first without recursion: a chain of twenty thousand tasks must not end the stack. */

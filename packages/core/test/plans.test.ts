@@ -102,6 +102,29 @@ describe('a plan is checked whole', () => {
     expect((await refused(world.person.savePlan(extra), 'invalid_input')).message).toContain('dependancies');
   });
 
+  test('[BND7.42] a plan in which everything is wrong is refused by its first hundred problems', async () => {
+    await using world = await start();
+    const ids = Array.from({ length: 400 }, (_, i) => `${i}`.padEnd(200, 'q'));
+    const nobodies = ids.map((id) => `no ${id}`.slice(0, 200));
+    const wrong = [
+      { dependencies: nobodies },
+      { dependencies: ids.map(() => ids[0]!) },
+      { agent: 'n'.repeat(64) },
+      { review: 'n'.repeat(64) },
+    ];
+    for (const about of wrong) {
+      const tasks = ids.map((id) => ({ id, prompt: 'x', ...about }));
+      const began = performance.now();
+      const error = await refused(world.person.savePlan({ name: 'p', tasks }), 'invalid_input');
+      // One of these plans took a minute, in which nobody else was served.
+      expect(performance.now() - began).toBeLessThan(5_000);
+      const problems = error.data['problems'] as { at: string; problem: string }[];
+      expect(problems).toHaveLength(101);
+      expect(problems.at(-1)).toEqual({ at: 'tasks', problem: expect.stringContaining('first 100') });
+      expect(problems.filter(({ problem }) => problem.includes('did you mean')).length).toBeLessThan(11);
+    }
+  });
+
   test('[PLN1] a chain of twenty thousand tasks is checked, and so is a cycle of that length', () => {
     const chain = Array.from({ length: 20_000 }, (_, i) => ({
       id: `t${i}`,

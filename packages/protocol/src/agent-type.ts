@@ -14,11 +14,15 @@ export function parseAgentType(text: string, defaultBackend: string): AgentType 
 
 export const formatAgentType = (type: AgentType): string => `@${type.backend}:${type.name}`;
 
+/** Names are compared by so many of their first characters: comparing two takes time by the product of their lengths. */
+const COMPARED = 64;
+const compared = (name: string): string => name.slice(0, COMPARED).toLowerCase();
+
 /** Names in the order of their edit distance from what was typed: the error names the nearest first. */
 export function nearest(typed: string, names: readonly string[]): string[] {
-  const wanted = typed.toLowerCase().slice(0, 64);
+  const wanted = compared(typed);
   return names
-    .map((name) => ({ name, distance: editDistance(wanted, name.toLowerCase()) }))
+    .map((name) => ({ name, distance: editDistance(wanted, compared(name)) }))
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
     .map((entry) => entry.name);
 }
@@ -27,7 +31,7 @@ export function nearest(typed: string, names: readonly string[]): string[] {
 export function likely(typed: string, names: readonly string[]): string | undefined {
   const [best] = nearest(typed, names);
   if (best === undefined) return undefined;
-  const distance = editDistance(typed.toLowerCase().slice(0, 64), best.toLowerCase());
+  const distance = editDistance(compared(typed), compared(best));
   return distance <= Math.max(1, Math.floor(typed.length / 2)) ? best : undefined;
 }
 
