@@ -8,6 +8,7 @@ import {
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { makeReady, unblockDependents } from './graph.ts';
+import { isIntegrator } from './integrator.ts';
 import { enqueue, reviveMailbox } from './mailbox.ts';
 import { offerTask } from './offers.ts';
 import { closeRequests } from './requests.ts';
@@ -60,6 +61,12 @@ async function reopenChild(tx: Tx, task: Task): Promise<void> {
 
 /** The owner, the orchestrator or a person calls it done. A run that is still open is ended by it. */
 export async function complete(tx: Tx, context: Context, task: Task, output: string): Promise<void> {
+  // A plan that says that it is merged is (PLN6): nobody's word stands for the merges.
+  if (isIntegrator(task))
+    throw new ReveilleError(
+      'wrong_state',
+      `Task ${task.id} merges the plan’s branches, and is completed when it has. To do without the merge, cancel it.`,
+    );
   if (task.state === 'review') return approve(tx, context, task);
   const run = task.run ? await tx.need('run', task.run) : null;
   if (isTerminal(task.state) || !run) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { product, quiet, start } from './world.ts';
+import { product, quiet, refused, start } from './world.ts';
 
 const files = { work: () => product('/w', 'b', []), integrates: true };
 
@@ -52,6 +52,18 @@ test('[PLN6.2] one that is to start after the integration is merged by another, 
   await world.person.addPlanTask(plan.id, { id: 'last', prompt: 'x', dependencies: ['after'] });
   for (const name of ['a', 'integration', 'after', 'last', 'integration after after'])
     await world.worker(name).reports('x');
+  expect((await world.person.getPlan(plan.id)).plan.state).toBe('completed');
+});
+
+test('[PLN6.4] nobody’s word stands for the merges: an integration is completed by its own report alone', async () => {
+  await using world = await start(files);
+  const { plan } = await world.plan({ a: [] });
+  await world.worker('a').reports('x');
+  const { task } = world.worker('integration');
+  const { message } = await refused(world.person.completeTask(task, 'Merged: a'), 'wrong_state');
+  expect(message).toContain('cancel it');
+  expect((await world.person.getPlan(plan.id)).plan.state).toBe('active');
+  await world.worker('integration').reports('merged');
   expect((await world.person.getPlan(plan.id)).plan.state).toBe('completed');
 });
 
