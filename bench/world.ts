@@ -29,7 +29,7 @@ export interface World extends AsyncDisposable {
 /** No limit but the machine: the numbers are about the engine, not about its settings. */
 const UNLIMITED: Partial<Settings> = {
   concurrency: 1_000,
-  children: { total: 1e9, open: 1e9, perMinute: 1e9 },
+  children: { total: 1e9, open: 1e9, perMinute: 1e9, planned: 1e9 },
 };
 
 /** The production path: the real engine on a real SQLite file with synchronous=FULL, events on. */

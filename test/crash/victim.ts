@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     settings: {
       ...DEFAULTS,
       depth: { orchestrator: 4, standalone: 4 },
-      children: { total: 10_000, open: 1_000, perMinute: 10_000 },
+      children: { total: 10_000, open: 1_000, perMinute: 10_000, planned: 1_000 },
       concurrency: 6,
       // Only the look at the start is left: a wake that gets lost within a life is not made good for.
       sweepEveryMs: 60_000,

@@ -207,7 +207,12 @@ function settings(chance: Chance): Settings {
     // The audit adds up what was told, and knows no estimates.
     budgets: { ...DEFAULTS.budgets, unpriced: 'allow' },
     depth: { orchestrator: chance.int(2, 4), standalone: chance.int(1, 3) },
-    children: { total: chance.pick([3, 6, 100]) ?? 100, open: chance.pick([2, 4, 20]) ?? 20, perMinute: 60 },
+    children: {
+      total: chance.pick([3, 6, 100]) ?? 100,
+      open: chance.pick([2, 4, 20]) ?? 20,
+      perMinute: 60,
+      planned: 500,
+    },
     concurrency: chance.pick([1, 1, 2, 3, 16]) ?? 2,
     maxUpdates: chance.pick([3, 8, 100]) ?? 8,
     health: quick

@@ -6,15 +6,35 @@ import {
   type Task,
   type AgentType,
 } from '@reveille/protocol';
+import { isOrchestrator } from './orchestrator-session.ts';
 import type { Settings } from './settings.ts';
 import type { Tx } from './tx.ts';
 
 /** The checks of a spawn, on the stored ancestry and counters (SUB1, SUB7, LIM1). The refusal says both numbers. */
 export function checkSpawn(settings: Settings, parent: Session, now: number): void {
   checkDepth(settings, parent);
-  const { total, open, perMinute } = settings.children;
-  if (parent.childrenTotal + 1 > total)
-    throw refused('children in all', parent.childrenTotal + 1, total, 'Use the children you have.');
+  checkTotal(settings, parent, 1);
+  checkRoom(settings, parent, now);
+}
+
+function checkTotal({ children: { total } }: Settings, parent: Session, more: number): void {
+  if (parent.childrenTotal + more > total)
+    throw refused('children in all', parent.childrenTotal + more, total, 'Use the children you have.');
+}
+
+/** The owner of a plan with so many planned tasks more. Those of a worker are its children, whatever they are called. */
+export function countPlanned(settings: Settings, owner: Session, more: number): Session {
+  if (isOrchestrator(owner)) {
+    const { planned: most } = settings.children;
+    const planned = (owner.planned ?? 0) + more;
+    if (planned > most) throw refused('tasks in your plans', planned, most, 'Make fewer and larger tasks.');
+    return { ...owner, planned };
+  }
+  checkTotal(settings, owner, more);
+  return { ...owner, childrenTotal: owner.childrenTotal + more };
+}
+
+function checkRoom({ children: { open, perMinute } }: Settings, parent: Session, now: number): void {
   if (parent.childrenOpen + 1 > open)
     throw refused('children at once', parent.childrenOpen + 1, open, 'Wait for one to end.');
   const inWindow = spawnsInWindow(parent, now);
@@ -26,6 +46,17 @@ export function checkDepth(settings: Pick<Settings, 'depth'>, parent: Session): 
   const max = parent.rootKind === 'orchestrator' ? settings.depth.orchestrator : settings.depth.standalone;
   if (depth > max)
     throw refused('depth', depth, max, 'Do the work yourself, or report that it should be split.');
+}
+
+/**
+ * Counts another attempt at a task as a start by its owner: whoever may start so many in a minute, and have so many at once,
+ * gets no more of them by trying again.
+ */
+export async function countRetry(tx: Tx, settings: Settings, { owner: id, plan }: Task): Promise<void> {
+  const owner = await tx.need('session', id);
+  // Those of a plan are started by the plan, as many at once as the host takes.
+  checkRoom(settings, plan === null ? owner : { ...owner, childrenOpen: 0 }, tx.now);
+  tx.put('session', countStart(owner, tx.now));
 }
 
 /** Why its depth lets a session have no subtasks, if so. One that has some, from before a setting was changed, keeps them. */
@@ -48,12 +79,17 @@ function spawnsInWindow(session: Session, now: number): number {
 }
 
 /** The parent with one child more. */
-export function countSpawn(session: Session, now: number): Session {
+export const countSpawn = (session: Session, now: number): Session => ({
+  ...countStart(session, now),
+  childrenTotal: session.childrenTotal + 1,
+  childrenOpen: session.childrenOpen + 1,
+});
+
+/** The parent after another start of a child, new or not. */
+function countStart(session: Session, now: number): Session {
   const inWindow = spawnsInWindow(session, now);
   return {
     ...session,
-    childrenTotal: session.childrenTotal + 1,
-    childrenOpen: session.childrenOpen + 1,
     spawns: inWindow > 0 ? { ...session.spawns, count: inWindow + 1 } : { since: now, count: 1 },
   };
 }

@@ -32,7 +32,7 @@ export const isOrchestrator = ({ kind, task }: Pick<Session, 'kind' | 'task'>): 
 export const decides = ({ settings }: Pick<Context, 'settings'>, session: Session): boolean =>
   settings.orchestrator === 'model' || !isOrchestrator(session);
 
-/** Of those an orchestrator has saved, the plans that have not ended. */
+/** Of those a run has saved, the plans that have not ended. */
 export async function openPlans(tx: Tx, { plans = [] }: Session): Promise<Plan[]> {
   const open: Plan[] = [];
   for (const id of plans) {
@@ -44,7 +44,7 @@ export async function openPlans(tx: Tx, { plans = [] }: Session): Promise<Plan[]
 
 /** Its plan is its to wait for. */
 export async function keepPlan(tx: Tx, owner: Session, plan: Plan): Promise<void> {
-  if (!isOrchestrator(owner)) return;
+  if (owner.task === null) return;
   const row = await tx.need('session', owner.id);
   tx.put('session', { ...row, plans: [...(row.plans ?? []), plan.id] });
 }

@@ -14,13 +14,13 @@ import {
   type TaskId,
 } from '@reveille/protocol';
 import { bornSession, bornTask } from './births.ts';
-import { openBudget } from './budget.ts';
+import { draw, openBudget, shortWords } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { modelFor } from './definitions.ts';
 import { makeReady, mayStart } from './graph.ts';
 import { integrateAlso, integrationInput, withIntegration } from './integration.ts';
 import { INTEGRATOR } from './integrator.ts';
-import { checkDepth } from './limits.ts';
+import { checkDepth, countPlanned } from './limits.ts';
 import { offerTask } from './offers.ts';
 import { isOrchestrator, keepPlan } from './orchestrator-session.ts';
 import { policyOf, policyOfSession } from './policy-chain.ts';
@@ -62,6 +62,7 @@ export async function createPlan(
   tx.put('plan', plan);
   await keepPlan(tx, owner, plan);
   const place = await placeOf(tx, context, options.owner);
+  await countTasks(tx, context, place, { owner: options.owner, count: given.plan.tasks.length });
   openBudget(tx, plan.id, place.budget, input.budget);
   const dependents = new Map<string, TaskId[]>();
   for (const task of input.tasks) {
@@ -112,6 +113,22 @@ async function placeOf(tx: Tx, context: Context, owner: SessionId): Promise<Plac
   if (isOrchestrator(session)) return { rootKind: 'orchestrator', depth: 1, budget, policy };
   checkDepth(context.settings, session);
   return { rootKind: session.rootKind, depth: session.depth + 1, budget, policy };
+}
+
+/** Tasks that a run plans are subtasks: they come out of its budget, and it has so many in all (LIM1). */
+async function countTasks(
+  tx: Tx,
+  { settings }: Context,
+  { budget }: Place,
+  { owner: id, count }: { readonly owner: SessionId; readonly count: number },
+): Promise<void> {
+  const owner = await tx.need('session', id);
+  if (owner.task === null) return;
+  tx.put('session', countPlanned(settings, owner, count));
+  const short = await draw(tx, budget, { spawns: count });
+  if (!short) return;
+  const why = shortWords(short);
+  throw new ReveilleError('budget_exhausted', `Refused: ${why}.`, { data: { why, ...short } });
 }
 
 function idOf(ids: ReadonlyMap<string, TaskId>, name: string): TaskId {
@@ -200,6 +217,7 @@ export async function addTask(
   if (same) throw new ReveilleError('invalid_input', `Plan ${plan.id} already has a task "${input.id}".`);
   for (const task of dependencies) tx.put('task', { ...task, dependents: [...task.dependents, id] });
   const place = await placeOf(tx, context, plan.owner);
+  await countTasks(tx, context, place, { owner: plan.owner, count: 1 });
   const budget = (await tx.get('budget', plan.id)) ? plan.id : place.budget;
   const task = createTask(tx, context, {
     plan,

@@ -10,6 +10,7 @@ import type { Context } from './context.ts';
 import { checkDelegation, checkSharing, modelFor } from './definitions.ts';
 import { workOf } from './envelope.ts';
 import { isIntegrator } from './integrator.ts';
+import { countRetry } from './limits.ts';
 import { enqueue } from './mailbox.ts';
 import { checkApproved, checkGoalApproved } from './plan-approval.ts';
 import { foundAgent, resolveAgent } from './plan-rules.ts';
@@ -43,6 +44,7 @@ export async function retryBy(
 ): Promise<void> {
   await checkApproved(tx, given.caller, task.plan);
   if (given.from !== undefined) return retryFrom(tx, context, task, { ...given, from: given.from });
+  if (given.caller.kind !== 'person') await countRetry(tx, context.settings, task);
   const isSame = given.by.agent === undefined && given.by.model === undefined;
   const next = isSame ? task : await withAnother(tx, context, task, given);
   tx.put('task', next);

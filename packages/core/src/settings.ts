@@ -3,7 +3,13 @@ export interface Settings {
   readonly defaultBackend: string;
   readonly defaultAgent: string;
   readonly depth: { readonly orchestrator: number; readonly standalone: number };
-  readonly children: { readonly total: number; readonly open: number; readonly perMinute: number };
+  readonly children: {
+    readonly total: number;
+    readonly open: number;
+    readonly perMinute: number;
+    /** Tasks in the plans of one orchestrator, in all. Storing a plan keeps everybody else waiting. */
+    readonly planned: number;
+  };
   /** Turns that may be executing at once on this host before new work is admitted. */
   readonly concurrency: number;
   readonly maxUpdates: number;
@@ -48,7 +54,7 @@ export const DEFAULTS: Settings = Object.freeze({
   defaultBackend: 'scripted',
   defaultAgent: 'agent',
   depth: { orchestrator: 2, standalone: 1 },
-  children: { total: 100, open: 20, perMinute: 60 },
+  children: { total: 100, open: 20, perMinute: 60, planned: 500 },
   concurrency: 16,
   maxUpdates: 100,
   sweepEveryMs: 5_000,

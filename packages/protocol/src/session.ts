@@ -24,8 +24,10 @@ export const Session = z.object({
   childrenOpen: z.number().int(),
   /** Questions and approvals it ever asked for. */
   requests: z.number().int(),
-  /** The plans that an orchestrator at work has saved; until they have ended it has something to wait for. */
+  /** The plans that a worker has saved; until they have ended it has something to wait for. */
   plans: z.array(PlanId).optional(),
+  /** The tasks that an orchestrator at work has put into its plans. */
+  planned: z.number().int().optional(),
   /** Spawns in the current minute. */
   spawns: z.object({ since: z.number(), count: z.number().int() }),
   createdAt: z.number(),

@@ -30,6 +30,7 @@ const Engine = group(
         total: count(0, 1_000_000, children.total, 'Of one session, in all.'),
         open: count(0, 1_000_000, children.open, 'Of one session, at once.'),
         perMinute: count(0, 1_000_000, children.perMinute, 'Spawned by one session in a minute.'),
+        planned: count(0, 1_000_000, children.planned, 'In the plans of one orchestrator, in all.'),
       },
       'How many subtasks a session may have.',
     ),

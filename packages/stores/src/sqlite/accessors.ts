@@ -70,7 +70,7 @@ const BY_HAND: { readonly [T in TableName]?: Accessors<Tables[T]> } = {
       a.task === b.task &&
       a.repository === b.repository &&
       a.createdAt === b.createdAt,
-    live: (s) => [s.state, s.mail, s.childrenTotal, s.childrenOpen, s.requests, s.plans, s.spawns],
+    live: (s) => [s.state, s.mail, s.childrenTotal, s.childrenOpen, s.requests, s.plans, s.planned, s.spawns],
   },
   run: {
     sameFixed: (a, b) =>
