@@ -129,6 +129,27 @@ export async function checkMayDecide(tx: Tx, caller: Caller, task: Task): Promis
   );
 }
 
+/** What is to be reviewed is taken by nobody before it was approved, also when somebody cancelled it instead (PLN8). */
+function checkReviewed(caller: Caller, { id, review, reviewing, state }: Task): void {
+  const isAwaited = review === 'person' || (review === 'agent' && (reviewing?.round ?? 0) > 0);
+  if (caller.kind === 'person' || !isAwaited || state === 'completed') return;
+  throw new ReveilleError(
+    'not_allowed',
+    `Task ${id} is to be reviewed and was not approved: only a person can take what it changed.`,
+  );
+}
+
+/** A worker starts nothing from the moment a person paused it, whatever it was about to do (WRK1.80). */
+async function checkAtWork(tx: Tx, caller: Caller): Promise<void> {
+  if (caller.kind !== 'worker') return;
+  const run = await tx.need('run', caller.run);
+  if (!run.paused) return;
+  throw new ReveilleError(
+    'wrong_state',
+    `Task ${run.task} is paused and can start nothing: wait until you are told that you go on.`,
+  );
+}
+
 interface GuardedCall {
   readonly caller: Caller;
   readonly operation: Operation;
@@ -143,8 +164,14 @@ export async function checkGuards(tx: Tx, context: Context, call: GuardedCall): 
   const { caller, operation, task, plan } = call;
   for (const guard of AUTHORITY[operation].guards) {
     switch (guard) {
+      case 'at work':
+        await checkAtWork(tx, caller);
+        break;
       case 'no person decides':
         if (task) await checkMayDecide(tx, caller, task);
+        break;
+      case 'reviewed':
+        if (task) checkReviewed(caller, task);
         break;
       case 'plan approved':
         // A draft may be added to: it is shown to the person as it is then (`askAgain`).

@@ -48,9 +48,6 @@ export async function spawn(tx: Tx, context: Context, parentId: SessionId, input
   const parentTask = parent.task ? await tx.need('task', parent.task) : null;
   if (parentTask?.cancelling)
     throw new ReveilleError('wrong_state', `Task ${parentTask.id} is being cancelled and can spawn nothing.`);
-  const run = parentTask?.run ? await tx.need('run', parentTask.run) : null;
-  if (run?.paused)
-    throw new ReveilleError('wrong_state', `Task ${parentTask?.id} is paused and can spawn nothing.`);
   await checkAncestry(tx, parent, input.agent, input);
   const budget = parentTask?.budget ?? null;
   const short = budget ? await draw(tx, budget, { spawns: 1 }) : null;

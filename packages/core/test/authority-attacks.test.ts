@@ -61,6 +61,60 @@ describe('work that the person is to review', () => {
   );
 });
 
+describe('work that was to be reviewed', () => {
+  const MERGED = { merged: true, commit: 'c0ffee', files: [], conflicts: [] };
+  const taking = () =>
+    start({
+      agents: ['agent', 'coder', 'reviewer', 'orchestrator'],
+      definitions: { defined },
+      settings: { depth: { orchestrator: 9, standalone: 9 } },
+      work: () => null,
+      workspaces: { bringHome: async () => MERGED, pull: async () => MERGED },
+    });
+
+  test.for(['person', 'reviewer'])(
+    '[ID6.2][PLN8.20] by the %s is brought home by no chat that cancels it instead',
+    async (review) => {
+      await using world = await taking();
+      const to = world.as(await asSession(world, 'chat'));
+      const input = { ...PLAN, tasks: [{ id: 'a', prompt: 'x', review }] };
+      const { tasks } = await to.savePlan(input, { start: true });
+      const { id } = tasks[0]!.task;
+      await quiet();
+      await world.worker('a').reports('done');
+      expect(await world.state('a')).toBe('review');
+      await to.cancelTask(id);
+      await quiet();
+      expect(await world.state('a')).toBe('cancelled');
+      expect((await refused(to.bringHome(id), 'not_allowed')).message).toContain('was not approved');
+      expect(await world.person.bringHome(id)).toEqual(MERGED);
+      await to.retryTask(id);
+      await quiet();
+      await world.worker('a').reports('done');
+      await world.person.reviewTask({ task: id, verdict: 'approve' });
+      expect(await to.bringHome(id)).toEqual(MERGED);
+    },
+  );
+
+  test('[ID6.2][PLN8.20] is pulled by no agent before it was approved', async () => {
+    await using world = await taking();
+    const to = world.as(await asSession(world, 'terminal'));
+    const goal = { prompt: 'goal', agentType: 'orchestrator', plans: 'start' } as const;
+    const { task } = await to.spawnSubtask(goal, { blocking: false });
+    await quiet();
+    const boss = world.worker(task);
+    const input = { ...PLAN, tasks: [{ id: 'a', prompt: 'x', review: 'person' }] };
+    const { tasks } = await boss.orch.savePlan(input, { start: true });
+    const { id } = tasks[0]!.task;
+    await quiet();
+    await refused(boss.orch.pullSubtask(id), 'not_allowed');
+    await world.worker('a').reports('done');
+    await refused(boss.orch.pullSubtask(id), 'not_allowed');
+    await world.person.completeTask(id);
+    expect(await boss.orch.pullSubtask(id)).toEqual(MERGED);
+  });
+});
+
 describe('work that nobody is to change', () => {
   test('[PLN8.17] a reviewer has nobody write in the worktree that it reviews, by a child or by another agent for it', async () => {
     await using world = await begin();

@@ -14,6 +14,34 @@ test('[WRK1.80] a worker that is paused spawns nothing, also before it has been 
   expect((await a.orch.spawnSubtasks([{ prompt: 'x' }])).length).toBe(1);
 });
 
+test('[WRK1.80] a worker that is paused starts nothing by any other operation either, nor lets a plan go on', async () => {
+  await using world = await start({ settings: { depth: { orchestrator: 9 } } });
+  await world.plan({ a: [] });
+  const { orch, task } = world.worker('a');
+  const child = await world.worker('a').spawns('child');
+  await orch.cancelTask(child);
+  const draft = await orch.savePlan({ name: 'draft', tasks: [{ id: 'b', prompt: 'x' }] });
+  const running = await orch.savePlan({ name: 'q', tasks: [{ id: 'c', prompt: 'x' }] }, { start: true });
+  await quiet();
+  await orch.pausePlan(running.plan.id);
+  await world.person.pauseWorker(task);
+  await quiet();
+  const before = await world.store.lastEvent();
+  const starting = [
+    () => orch.retryTask(child),
+    () => orch.savePlan({ name: 'another', tasks: [{ id: 'd', prompt: 'x' }] }, { start: true }),
+    () => orch.startPlan(draft.plan.id),
+    () => orch.deployTask(draft.tasks[0]!.task.id),
+    () => orch.addPlanTask(running.plan.id, { id: 'e', prompt: 'x' }),
+    () => orch.resumePlan(running.plan.id),
+  ];
+  for (const start of starting)
+    expect((await refused(start(), 'wrong_state')).message, String(start)).toContain('paused');
+  expect(await world.store.lastEvent()).toBe(before);
+  await world.person.resumeWorker(task);
+  await orch.startPlan(draft.plan.id);
+});
+
 test('[LIM1.80] what is past its budget begins nothing more: no turn, no child', async () => {
   await using world = await start({ settings: { concurrency: 1 } });
   await world.plan({ a: { priority: 'high' }, b: [] }, { budget: { tokens: 100 } });

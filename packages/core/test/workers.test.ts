@@ -79,6 +79,23 @@ describe('pause and resume', () => {
     expect((await world.task('a')).worker).toBe('running');
   });
 
+  test('[WKT6.95] a worker cannot end its task while a person is in its worktree, whatever still runs of it', async () => {
+    await using world = await start({ work: () => null });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await world.person.takeOver(a.task);
+    await quiet();
+    expect(await world.person.takeOver(a.task)).toMatchObject({ ready: true });
+    const report = { status: 'success', output: 'done' } as const;
+    const { message } = await refused(a.orch.reportCompletion(report), 'wrong_state');
+    expect(message).toContain('person works in your worktree');
+    expect(await world.state('a')).toBe('waiting');
+    await world.person.resumeWorker(a.task);
+    await quiet();
+    await a.reports();
+    expect(await world.state('a')).toBe('completed');
+  });
+
   test('[WKT6.90] who takes a worktree over gets it when the turn has stopped; whoever gets it back is told what was changed', async () => {
     await using world = await start({ work: () => null });
     await world.plan({ a: [] });

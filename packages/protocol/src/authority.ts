@@ -54,14 +54,16 @@ export type Reach =
   | 'party';
 
 /**
- * A condition on the state of what is named, for callers that are no person.
+ * A condition on the state of what is named, or of the caller, for callers that are no person.
  *
+ * - `at work`: the caller's run is not paused. A worker that a person paused or took over starts nothing (WRK1).
  * - `no person decides`: no person is to review the task, and it is not in a review that one decides (PLN8).
+ * - `reviewed`: if a person or an agent is to review the task, it was approved (PLN8).
  * - `plan approved`: an orchestrator that must ask first has the person's approval for this plan (ORC1).
  * - `goal approved`: until the person has approved a plan for its goal, an orchestrator and everything below it start, and
  *   write to, read-only agents only (ORC1).
  */
-export type Guard = 'no person decides' | 'plan approved' | 'goal approved';
+export type Guard = 'at work' | 'no person decides' | 'reviewed' | 'plan approved' | 'goal approved';
 
 export interface Right {
   /** The roles that may call it, each with its reach. A role that is missing is refused. */
@@ -135,24 +137,26 @@ export type Operation = keyof Orchestrator | RouteOperation;
  * it does not allow is refused. An operation without a row does not compile.
  */
 export const AUTHORITY: { readonly [O in Operation]: Right } = {
-  savePlan: through({ ...PERSON, ...PERSON_SESSIONS, orchestrator: 'self', worker: 'self' }, [
-    'orchestrator_save_plan',
-  ]),
-  addPlanTask: through(PLAN_OWNERS, ['orchestrator_add_plan_task'], 'plan approved'),
-  startPlan: through(PLAN_OWNERS, ['orchestrator_start_plan', 'orchestrator_save_plan']),
+  savePlan: through(
+    { ...PERSON, ...PERSON_SESSIONS, orchestrator: 'self', worker: 'self' },
+    ['orchestrator_save_plan'],
+    'at work',
+  ),
+  addPlanTask: through(PLAN_OWNERS, ['orchestrator_add_plan_task'], 'at work', 'plan approved'),
+  startPlan: through(PLAN_OWNERS, ['orchestrator_start_plan', 'orchestrator_save_plan'], 'at work'),
   pausePlan: through(PLAN_OWNERS, ['orchestrator_pause_plan']),
-  resumePlan: through(PLAN_OWNERS, ['orchestrator_resume_plan']),
+  resumePlan: through(PLAN_OWNERS, ['orchestrator_resume_plan'], 'at work'),
   cancelPlan: through(PLAN_OWNERS, ['orchestrator_cancel_task']),
   getPlan: always(READERS),
   listPlans: always(READERS),
 
   getTask: always(READERS),
   listTasks: always(READERS),
-  deployTask: through(OWNERS, ['orchestrator_deploy_task'], 'plan approved'),
+  deployTask: through(OWNERS, ['orchestrator_deploy_task'], 'at work', 'plan approved'),
   completeTask: through(OWNERS, ['orchestrator_complete_task'], 'no person decides'),
   cancelTask: through({ ...OWNERS, reviewer: 'below', integrator: 'below' }, CANCEL),
   // Whoever may start a child may start it again.
-  retryTask: through(OWNERS, [...RETRY, ...SPAWN], 'plan approved', 'goal approved'),
+  retryTask: through(OWNERS, [...RETRY, ...SPAWN], 'at work', 'plan approved', 'goal approved'),
   reviewTask: through(OWNERS, ['orchestrator_answer'], 'no person decides'),
   swapWorker: through(PEOPLE, []),
   pauseWorker: through(PEOPLE, []),
@@ -162,8 +166,8 @@ export const AUTHORITY: { readonly [O in Operation]: Right } = {
   getBudget: always(READERS),
   stop: through(PEOPLE, []),
 
-  spawnSubtask: through(SESSIONS, SPAWN, 'goal approved'),
-  spawnSubtasks: through(SESSIONS, SPAWN, 'goal approved'),
+  spawnSubtask: through(SESSIONS, SPAWN, 'at work', 'goal approved'),
+  spawnSubtasks: through(SESSIONS, SPAWN, 'at work', 'goal approved'),
   awaitSubtasks: always(each('own')),
   checkUpdates: always(SESSIONS),
   reportCompletion: always(RUNS),
@@ -187,11 +191,11 @@ export const AUTHORITY: { readonly [O in Operation]: Right } = {
   ),
 
   diffTask: through({ ...OWNERS, reviewer: 'below' }, ['a2a_subtask_diff']),
-  pullSubtask: through({ orchestrator: 'below', worker: 'below' }, ['a2a_pull_subtask_changes']),
+  pullSubtask: through({ orchestrator: 'below', worker: 'below' }, ['a2a_pull_subtask_changes'], 'reviewed'),
   discardTask: through(OWNERS, ['a2a_discard_subtask']),
   snapshots: through(OWNERS, [...RETRY, ...SPAWN]),
   restoreTask: through({ ...PERSON, terminal: 'below', chat: 'below' }, []),
-  bringHome: through({ ...PERSON, terminal: 'below', chat: 'below' }, []),
+  bringHome: through({ ...PERSON, terminal: 'below', chat: 'below' }, [], 'reviewed'),
   takeOver: through({ ...PERSON, terminal: 'below' }, []),
 
   openSession: through(PERSON, []),

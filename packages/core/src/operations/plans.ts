@@ -74,6 +74,7 @@ export function planOperations(
     await decide(context, async (tx) => {
       const plan = await tx.need('plan', id);
       await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ plan: id }]);
+      await checkGuards(tx, context, { caller, operation, plan });
       await act(tx, plan);
     });
     return (await getPlan(id)).plan;
@@ -102,6 +103,7 @@ export function planOperations(
       const { startsFrom, note } = await decideSaved(context, caller, checked.plan, saving);
       const id = await decide(context, async (tx) => {
         await checkCaller(tx, caller);
+        await checkGuards(tx, context, { caller, operation: 'savePlan' });
         await checkDelegation(tx, context, caller, [...checked.agents, ...checked.reviewers.values()]);
         const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
         const start = options.start === true && caller.kind !== 'worker';

@@ -137,6 +137,11 @@ async function conclude(
   const ends = (await queuedMessages(tx, caller.session)).filter(isEnd);
   if (ends.length > 0 || unread.some(isEnd)) return { unread: take(tx, ends, takenBy(context, caller)) };
   const problem = tx.leftBy(task, run.id)?.work?.problem;
+  if (run.takenOver)
+    throw new ReveilleError(
+      'wrong_state',
+      'A person works in your worktree. Wait until you are told that you go on, look at what is there, and report then.',
+    );
   // It lives, and can report again.
   if (problem)
     throw new ReveilleError('workspace_failed', `Your work could not be taken: ${problem}. Report again.`);

@@ -14,6 +14,7 @@ import type { Context } from '../context.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { markTakenOver, openRun, pause, stateOf } from '../pausing.ts';
+import { checkGuards } from '../plan-approval.ts';
 import type { Workspaces } from '../ports/workspaces.ts';
 import type { Tx } from '../tx.ts';
 
@@ -110,6 +111,7 @@ async function mayUse(
   const task = await decide(context, async (tx) => {
     const row = await tx.need('task', id);
     await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ task: id }]);
+    await checkGuards(tx, context, { caller, operation, task: row });
     if (!ended || isTerminal(row.state)) return row;
     const why = `Task ${id} is ${row.state}: cancel it, or wait for its end.`;
     throw new ReveilleError('wrong_state', why, { data: { state: row.state } });
