@@ -117,6 +117,10 @@ function register(hono: Hono<Env>, { engine }: AppOptions, served: Routes): void
   }
 }
 
+/** The 2026 era of MCP listens by a call. Its clients name the method in a header too, and are refused if the body names another. */
+const METHOD_HEADER = 'mcp-method';
+const LISTEN = 'subscriptions/listen';
+
 /** What another room serves, for callers that are known and still count. */
 function mountAt(
   hono: Hono<Env>,
@@ -127,7 +131,7 @@ function mountAt(
   hono.all(path, async (c) => {
     await authorizeRoute(engine, c.var.caller, 'http.mcp', c.env.incoming);
     // A stream that listens lasts as long as its credential. An answer may come after: a report ends its own run.
-    if (c.req.method === 'GET') streams.keep(c.env.exchange);
+    if (c.req.method === 'GET' || c.req.header(METHOD_HEADER) === LISTEN) streams.keep(c.env.exchange);
     const answered = new Promise<void>((resolve) => c.env.outgoing.once('finish', () => resolve()));
     return handle(c.req.raw, c.var.caller, answered);
   });

@@ -1,3 +1,4 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -317,3 +318,37 @@ function makeRepository(root: string): void {
   git('add', '-A');
   git('commit', '-q', '-m', 'first');
 }
+
+test.for(['2025', '2026'] as const)(
+  '[ID6.21] a client of the %s era that listens for notices is cut off when its credential ends',
+  async (era) => {
+    await using door = await McpDoor.make();
+    const { id, credential } = await door.session('chat');
+    const streams = new Set<string>();
+    const watched: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
+      const [taken, seen] = response.body!.tee();
+      const name = `${init?.method} ${String(init?.body ?? '').slice(0, 60)}`;
+      streams.add(name);
+      const gone = (): boolean => streams.delete(name);
+      void seen.pipeTo(new WritableStream()).then(gone, gone);
+      return new Response(taken, response);
+    };
+    const client = new Client(
+      { name: 'test', version: '1' },
+      {
+        versionNegotiation: { mode: era === '2025' ? 'legacy' : { pin: '2026-07-28' } },
+        listChanged: { tools: { onChanged: () => undefined } },
+      },
+    );
+    const requestInit = { headers: { authorization: `Bearer ${credential}` } };
+    const url = new URL(`${door.url}/mcp`);
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit, fetch: watched }));
+    const isListening = (): boolean => [...streams].some((name) => /^GET|listen/.test(name));
+    await until(isListening);
+    await door.person.endSession(id);
+    await until(() => !isListening());
+    await client.close();
+  },
+);
