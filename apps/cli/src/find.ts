@@ -75,27 +75,36 @@ export type Either =
   | { readonly plan: Plan; readonly task?: never }
   | { readonly task: TaskView; readonly plan?: never };
 
-/** A plan or a task. What is a plan by its name is a plan. */
+/** A plan or a task. A plan and a running task of one name are told apart as two plans of one name are. */
 export async function findEither(client: Finder, text: string, from = ANYWHERE): Promise<Either> {
   if (isId('plan', text)) return { plan: await findPlan(client, text) };
   if (isId('task', text) || text.includes('/')) return { task: await findTask(client, text, from) };
   const plans = (await client.listPlans()).map(planCandidate);
-  if (matches(text, plans).length > 0) return { plan: pick('plan', text, plans, from) };
+  if (matches(text, plans).length > 0) {
+    const open = (await client.listTasks({ open: true })).map(taskCandidate);
+    const both: Candidate<Either>[] = [
+      ...plans.map((found) => ({ ...found, value: { plan: found.value } })),
+      ...open.map((found) => ({ ...found, value: { task: found.value } })),
+    ];
+    return pick('plan or task', text, both, from);
+  }
   const task = await ifThere(findTask(client, text, from));
   if (task) return { task };
   throw notFound('plan or task', text, plans);
 }
 
-/** A request by its id, the beginning of its id, or the task that asks. */
+/** A request by its id, the beginning of its id, or the task that asks; `plan/task` to say of which plan. */
 export async function findRequest(client: Finder, text: string, from = ANYWHERE): Promise<Request> {
   const requests = await client.inbox();
   const views = await Promise.all(requests.map(({ task }) => client.getTask(task)));
-  return pick(
-    'request',
-    text,
-    requests.map((request, i) => requestCandidate(request, views[i])),
-    from,
-  );
+  const candidates = requests.map((request, i) => requestCandidate(request, views[i]));
+  const slash = text.indexOf('/');
+  if (slash > 0 && matches(text, candidates).length === 0) {
+    const plan = await ifThere(findPlan(client, text.slice(0, slash), from));
+    const ofPlan = candidates.filter((_, i) => plan !== null && views[i]?.task.plan === plan.id);
+    if (ofPlan.length > 0) return pick('request', text.slice(slash + 1), ofPlan, from);
+  }
+  return pick('request', text, candidates, from);
 }
 
 async function ifThere<T>(found: Promise<T>): Promise<T | null> {
@@ -179,14 +188,19 @@ function pick<T>(noun: string, text: string, candidates: readonly Candidate<T>[]
   const found = nearer(matches(text, candidates), from).toSorted((a, b) => (a.id < b.id ? 1 : -1));
   const [newest] = found;
   if (!newest) throw notFound(noun, text, candidates);
-  if (found.length === 1) return newest.value;
   const open = found.filter((candidate) => candidate.open);
-  const [running] = open;
-  if (running && open.length === 1) return running.value;
+  const [only] = found.length === 1 ? found : open.length === 1 ? open : [];
+  if (only) {
+    if (!isHere(only, from) && only.id !== text)
+      from.note(
+        `No ${noun} of this repository is called "${shown(text)}"; this is about ${only.id} in ${only.repository ?? 'no repository'}.`,
+      );
+    return only.value;
+  }
   if (open.length > 1 || !isNamed(newest, text)) throw ambiguous(noun, text, open.length > 1 ? open : found);
   const { id, label, value } = newest;
   from.note(
-    `${plural(found.length, noun)} are called "${shown(text)}"; this is about the newest, ${id} (${label}).`,
+    `${several(found.length, noun)} are called "${shown(text)}"; this is about the newest, ${id} (${label}).`,
   );
   return value;
 }
@@ -197,14 +211,16 @@ const isNamed = ({ names }: Candidate<unknown>, text: string): boolean =>
 function ambiguous(noun: string, text: string, found: readonly Candidate<unknown>[]): ReveilleError {
   const listed = found.slice(0, LISTED).map(({ id, label }) => `  ${id} (${label})`);
   const rest = found.length > LISTED ? [`  … and ${found.length - LISTED} more`] : [];
-  const words = `"${shown(text)}" could be ${plural(found.length, noun)}. Say which by its id:`;
+  const words = `"${shown(text)}" could be ${several(found.length, noun)}. Say which by its id:`;
   return new ReveilleError('invalid_input', [words, ...listed, ...rest].join('\n'), {
     data: { candidates: found.map(({ id }) => id) },
   });
 }
 
 function notFound(noun: string, text: string, candidates: readonly Candidate<unknown>[]): ReveilleError {
-  const names = candidates.flatMap(({ names: all }) => all.filter((name) => name !== null));
+  const names = candidates.flatMap(({ names: all }) =>
+    all.flatMap((name) => (name === null || isId('task', name) ? [] : [name])),
+  );
   const near = nearest(text, [...new Set(names)].slice(0, 1_000)).slice(0, 3);
   const instead =
     near.length > 0 ? ` The nearest: ${near.map((name) => `"${shown(name)}"`).join(', ')}.` : '';
@@ -212,6 +228,10 @@ function notFound(noun: string, text: string, candidates: readonly Candidate<unk
   const words = `There is no ${noun} "${shown(text)}".${instead} \`${where}\` lists what there is.`;
   return new ReveilleError('not_found', words, { data: { nearest: near } });
 }
+
+/** "2 plans", "2 plans or tasks". */
+const several = (count: number, noun: string): string =>
+  plural(count, noun, noun.replaceAll(/plan|task|request/g, '$&s'));
 
 const shown = (text: string): string => {
   const flat = oneLine(text);

@@ -21,11 +21,9 @@ type Asked = Pick<Call, 'io'> & { readonly options: { readonly repo: string | un
 export async function repositoryOf({ io, options }: Asked): Promise<Repository> {
   const folder = resolve(io.cwd, options.repo ?? '.');
   try {
-    const { stdout } = await run('git', ['-C', folder, 'rev-parse', '--show-toplevel', '--git-common-dir'], {
-      env: withoutGit(io.env),
-    });
-    const [top = '', common = ''] = stdout.trimEnd().split('\n');
-    if (top === '') throw new Error('it is bare: it has no checkout');
+    const asked = ['--is-bare-repository', '--git-common-dir', '--show-toplevel'];
+    const { stdout } = await run('git', ['-C', folder, 'rev-parse', ...asked], { env: withoutGit(io.env) });
+    const [, common = '', top = ''] = stdout.trimEnd().split('\n');
     return {
       top: realpathSync(top),
       common: realpathSync(isAbsolute(common) ? common : join(folder, common)),
@@ -64,6 +62,13 @@ function explained(folder: string, cause: unknown): ReveilleError {
       'git_too_old',
       'git is not on the PATH. Install it (2.38 or newer) and try again.',
       { cause },
+    );
+  // What git said before it stopped: the first answer is whether the repository is bare.
+  if (cause instanceof Error && 'stdout' in cause && String(cause.stdout).startsWith('true'))
+    return new ReveilleError(
+      'not_a_repository',
+      `${folder} is a bare repository, which has no checkout to start from. Make one with \`git clone\` and go there.`,
+      { data: { folder }, cause },
     );
   const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : String(cause);
   const plain = said === '' || /not a git repository/i.test(said);

@@ -1,4 +1,4 @@
-import { isReveilleError } from '@reveille/protocol';
+import { isReveilleError, type PlanView } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { findEither, findPlan, findRequest, findTask } from '../src/find.ts';
 import { scripted, testEngine } from './engine.ts';
@@ -84,6 +84,37 @@ test('[CLI1.10] what is of the repository one is in is meant rather than what is
   expect((await failure(findPlan(person, 'same'))).code).toBe('invalid_input');
 });
 
+test('[CLI1.10] a plan and a running task of one name are told apart by their letters, or both are named', async () => {
+  await using test = await testEngine();
+  const { person } = test;
+  const slow = { steps: [{ do: 'ask', text: 'What?' } as const] };
+  const waits = ({ tasks }: PlanView) => tasks.every(({ task }) => task.state === 'waiting');
+  const { plan, tasks } = await test.run({ name: 'Tree', tasks: [scripted('tree', slow)] }, waits);
+  expect((await findEither(person, 'tree')).task?.task.id).toBe(tasks[0]!.task.id);
+  expect((await findEither(person, 'Tree')).plan?.id).toBe(plan.id);
+  const same = await test.run({ name: 'leaf', tasks: [scripted('leaf', slow)] }, waits);
+  const both = await failure(findEither(person, 'leaf'));
+  expect(both.message).toMatch(/^"leaf" could be 2 plans or tasks\. Say which by its id:\n/);
+  expect(both.message).toContain(`  ${same.plan.id} (active, `);
+  expect(both.message).toContain(`  ${same.tasks[0]!.task.id} (waiting, `);
+  await person.cancelPlan(same.plan.id);
+  await test.until(same.plan.id);
+  expect((await findEither(person, 'leaf')).plan?.id).toBe(same.plan.id);
+});
+
+test('[CLI1.10] what is only in another repository is said to be of that', async () => {
+  await using test = await testEngine();
+  const { person } = test;
+  const { plan } = await person.savePlan({ name: 'Far', repository: '/there', tasks: [scripted('a', {})] });
+  const notes: string[] = [];
+  const from = { repository: '/here', note: (text: string) => void notes.push(text) };
+  expect((await findEither(person, 'Far', from)).plan?.id).toBe(plan.id);
+  expect((await findEither(person, plan.id, from)).plan?.id).toBe(plan.id);
+  expect(notes).toEqual([
+    `No plan or task of this repository is called "Far"; this is about ${plan.id} in /there.`,
+  ]);
+});
+
 test('[CLI1.10] what does not exist is answered with the nearest', async () => {
   await using test = await testEngine();
   const { person } = test;
@@ -113,7 +144,7 @@ test('[CLI1.10] what does not exist is answered with the nearest', async () => {
     expect((await failure(findEither(person, text))).code, text).toBe('not_found');
 });
 
-test('[CLI1.10] a request by its id, or by the task that asks', async () => {
+test('[CLI1.10] a request by its id, or by the task that asks, also as plan/task', async () => {
   await using test = await testEngine();
   const { person } = test;
   const asks = (id: string) => scripted(id, { steps: [{ do: 'ask', text: 'What?' }, { do: 'report' }] });
@@ -123,8 +154,11 @@ test('[CLI1.10] a request by its id, or by the task that asks', async () => {
   const [first] = await person.inbox();
   expect((await findRequest(person, first!.id)).id).toBe(first!.id);
   const { task } = await findTask(person, 'two');
-  expect((await findRequest(person, 'two')).task).toBe(task.id);
-  expect((await failure(findRequest(person, 'three'))).message).toContain(
-    '`reveille inbox` lists what there is.',
+  for (const name of ['two', 'P/two', task.id])
+    expect((await findRequest(person, name)).task, name).toBe(task.id);
+  expect((await failure(findRequest(person, 'twoo'))).message).toBe(
+    'There is no request "twoo". The nearest: "two", "one". `reveille inbox` lists what there is.',
   );
+  for (const name of ['P/three', 'Q/two'])
+    expect((await failure(findRequest(person, name))).code, name).toBe('not_found');
 });

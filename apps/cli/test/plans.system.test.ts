@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WrittenScript } from '@reveille/executors';
 import type { Plan, PlanView, Request, ReveilleEvent, TaskView } from '@reveille/protocol';
@@ -150,7 +151,7 @@ describe('plans', () => {
     await until(async () => (await house.json<{ requests: Request[] }>('inbox')).requests.length > 0);
     const shown = await house.run(['inbox']);
     expect(shown.out).toMatch(
-      /^question +.+ {2}notes\n {2}How long should the notes be\?\n {2}1\. short\n {2}2\. long\n {2}reveille answer req_\w+ 1 \(short\)\n$/,
+      /^question +.+ {2}notes {2}of Release 2\.4\.0\n {2}How long should the notes be\?\n {2}1\. short\n {2}2\. long\n {2}reveille answer req_\w+ 1\n$/,
     );
     expect((await house.run(['status'])).out).toContain('1 request waits for you: reveille inbox');
     await house.json('answer', 'notes', '1');
@@ -270,6 +271,12 @@ describe('files that are no plans', () => {
       out: '',
       err: `${house.folder} is in no git repository. Go to one, name one with --repo, or make one with \`git init\`.\n`,
     });
+    execFileSync('git', ['init', '-q', '--bare', join(house.folder, 'bare.git')]);
+    const bare = await house.run(['plan', 'run', 'x.yaml', '--repo', 'bare.git'], { cwd: house.folder });
+    expect(bare).toMatchObject({ code: 2, out: '' });
+    expect(bare.err).toMatch(
+      /bare\.git is a bare repository, which has no checkout to start from\. Make one /,
+    );
     expect(
       (await house.run(['plan', 'run', 'x.yaml', '--repo', 'repository'], { cwd: house.folder })).code,
     ).toBe(3);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import type { Step } from '@reveille/executors';
 import { TASK_STATES, type Request, type TaskView } from '@reveille/protocol';
 import { expect, test } from 'vitest';
@@ -280,7 +281,8 @@ test('[INB3.20] an approval in own words is told from a real action, and all of 
     options: ['approve', 'deny'],
     at: 0,
     text: 'May I?',
-  } as unknown as Request & { readonly name: string };
+    ofPlan: null,
+  } as unknown as Parameters<typeof requestLines>[0][number];
   const action = {
     tool: 'run_command',
     kind: 'command',
@@ -305,7 +307,7 @@ test('[INB3.20] an approval in own words is told from a real action, and all of 
   expect(shown(long, true)).not.toContain('\u001B');
 });
 
-test('[INB3.21] the choices of a request have numbers, and the line to paste is one that a shell takes', () => {
+test('[INB3.21] the choices of a request have numbers, and each line to paste is one that a shell takes', () => {
   const request = {
     id: 'req_1',
     kind: 'question',
@@ -313,16 +315,51 @@ test('[INB3.21] the choices of a request have numbers, and the line to paste is 
     text: 'Which?',
     options: ["the team's", 'the "other" one'],
     name: 'a',
+    ofPlan: null,
     at: 0,
   } as unknown as Parameters<typeof requestLines>[0][number];
   const shown = (more: object): string =>
     requestLines([{ ...request, ...more }], { columns: 100, now: 0, paint: plain }).join('\n');
+  // What a shell makes of each line that names the command: its words, one in a line.
+  const pasted = (more: object): string[] =>
+    shown(more)
+      .split('\n')
+      .filter((line) => line.startsWith('  reveille answer'))
+      .map((line) =>
+        execFileSync('sh', ['-c', `reveille() { printf '%s\n' "$3"; }\n${line}`])
+          .toString()
+          .trim(),
+      );
   expect(shown({})).toContain(`1. the team's`);
-  expect(shown({})).toContain('reveille answer req_1 1 ');
-  expect(shown({ options: ["8080's", '1'] })).toContain(`reveille answer req_1 '8080'\\''s'`);
-  expect(shown({ options: [] })).toContain("reveille answer req_1 'your answer'");
-  expect(shown({ freeText: true })).toContain('or in your own words');
-  const review = shown({ kind: 'review', options: ['approve', 'changes', 'reject'] });
-  expect(review).toContain('2. changes: <what is to be different>');
-  expect(review).toContain("reveille answer req_1 'changes: what is to be different'");
+  expect(pasted({})).toEqual(['1']);
+  expect(pasted({ options: ["8080's", '1'] })).toEqual(["8080's"]);
+  expect(pasted({ options: [] })).toEqual(['your own words']);
+  expect(pasted({ freeText: true })).toEqual(['1', 'your own words']);
+  const review = { kind: 'review', options: ['approve', 'changes', 'reject'] };
+  expect(shown(review)).toContain('2. changes: <what is to be different>');
+  expect(pasted(review)).toEqual(['1', 'changes: what is to be different']);
+});
+
+test('[INB3.23] the inbox names the plan of a request, with its id where two plans of one name ask', () => {
+  const item = (id: string, plan: string | null) =>
+    ({
+      id,
+      kind: 'question',
+      task: 'task_1',
+      text: 'Which?',
+      options: [],
+      name: 'a',
+      ofPlan: plan === null ? null : { id: plan, name: 'Twin' },
+      at: 0,
+    }) as unknown as Parameters<typeof requestLines>[0][number];
+  const heads = (...items: ReturnType<typeof item>[]): string[] =>
+    requestLines(items, { columns: 100, now: 0, paint: plain }).filter((line) => line.startsWith('question'));
+  expect(heads(item('req_1', 'plan_1'), item('req_2', null))).toEqual([
+    'question      0.0 s  a  of Twin',
+    'question      0.0 s  a',
+  ]);
+  expect(heads(item('req_1', 'plan_1'), item('req_2', 'plan_2'))).toEqual([
+    'question      0.0 s  a  of Twin (plan_1)',
+    'question      0.0 s  a  of Twin (plan_2)',
+  ]);
 });

@@ -151,7 +151,7 @@ describe('tasks and what waits for a person', () => {
       (await house.json<{ requests: Request[] }>('inbox')).requests.filter(({ kind }) => kind !== 'failure');
     await until(async () => (await waiting()).length === 5);
     expect((await house.run(['inbox', 'yes'])).out).toMatch(
-      /^approval +.+ {2}yes\n {2}It asks in its own words: .+\n {2}May I\?\n {2}1\. approve.*\n {2}2\. deny.*\n {2}reveille answer req_\w+ 1 \(approve\)\n$/,
+      /^approval +.+ {2}yes {2}of Approvals\n {2}It asks in its own words: .+\n {2}May I\?\n {2}1\. approve.*\n {2}2\. deny.*\n {2}reveille answer req_\w+ 1\n$/,
     );
     expect(await house.json('approve', 'yes')).toMatchObject({ request: { answer: { text: 'approve' } } });
     expect(await house.json('deny', 'no', 'too', 'risky')).toMatchObject({

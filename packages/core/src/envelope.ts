@@ -113,6 +113,10 @@ export function quote(text: string, most = 300): string {
   return visible(JSON.stringify(defuse(flat.length > most ? `${flat.slice(0, most)}…` : flat)));
 }
 
+/** A task or a plan as messages name it: its name, then its id. */
+export const titleOf = ({ id, name }: { readonly id: string; readonly name: string }): string =>
+  `${quote(name, 80)} (${id})`;
+
 const LAST_WORDS = 2_000;
 
 /** For an agent that goes on with a run that it knows nothing of: where the work is, and the last words. */

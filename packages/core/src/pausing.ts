@@ -7,6 +7,7 @@ import {
   type TaskId,
 } from '@reveille/protocol';
 import { newId, type Context } from './context.ts';
+import { titleOf } from './envelope.ts';
 import { enqueue } from './mailbox.ts';
 import type { Workspaces } from './ports/workspaces.ts';
 import { moveTask } from './task-table.ts';
@@ -19,7 +20,7 @@ const NAMED = 50;
 export async function openRun(tx: Tx, id: TaskId): Promise<{ readonly task: Task; readonly run: Run }> {
   const task = await tx.need('task', id);
   if (!task.run)
-    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}: no worker is at it.`);
+    throw new ReveilleError('wrong_state', `Task ${titleOf(task)} is ${task.state}: no worker is at it.`);
   return { task, run: await tx.need('run', task.run) };
 }
 
@@ -39,7 +40,7 @@ export async function resume(
   changed: readonly FileChange[] | null,
 ): Promise<void> {
   const run = task.run ? await tx.need('run', task.run) : null;
-  if (!run?.paused) throw new ReveilleError('wrong_state', `Task ${task.id} is not paused.`);
+  if (!run?.paused) throw new ReveilleError('wrong_state', `Task ${titleOf(task)} is not paused.`);
   const { takenOver, ...rest } = run;
   tx.put('run', { ...rest, paused: false });
   await enqueue(tx, context, {

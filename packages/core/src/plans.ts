@@ -17,6 +17,7 @@ import { bornSession, bornTask } from './births.ts';
 import { draw, openBudget, shortWords } from './budget.ts';
 import { newId, type Context } from './context.ts';
 import { modelFor } from './definitions.ts';
+import { titleOf } from './envelope.ts';
 import { makeReady, mayStart } from './graph.ts';
 import { integrateAlso, integrationInput, withIntegration } from './integration.ts';
 import { INTEGRATOR } from './integrator.ts';
@@ -210,11 +211,13 @@ export async function addTask(
   const dependencies: Task[] = [];
   for (const name of input.dependencies) {
     const [task] = await tx.list('task', { list: 'byKey', equal: [`${plan.id}/${name}`], limit: 1 });
-    if (!task) throw new ReveilleError('invalid_input', `There is no task "${name}" in plan ${plan.id}.`);
+    if (!task)
+      throw new ReveilleError('invalid_input', `There is no task "${name}" in plan ${titleOf(plan)}.`);
     dependencies.push(task);
   }
   const [same] = await tx.list('task', { list: 'byKey', equal: [`${plan.id}/${input.id}`], limit: 1 });
-  if (same) throw new ReveilleError('invalid_input', `Plan ${plan.id} already has a task "${input.id}".`);
+  if (same)
+    throw new ReveilleError('invalid_input', `Plan ${titleOf(plan)} already has a task "${input.id}".`);
   for (const task of dependencies) tx.put('task', { ...task, dependents: [...task.dependents, id] });
   const place = await placeOf(tx, context, plan.owner);
   await countTasks(tx, context, place, { owner: plan.owner, count: 1 });
@@ -324,7 +327,7 @@ export async function deployTask(tx: Tx, task: Task): Promise<void> {
       task.openDependencies > 0
         ? `${task.openDependencies} of its dependencies have not completed`
         : `it is ${task.state}`;
-    throw new ReveilleError('wrong_state', `Task ${task.id} cannot be started: ${why}.`);
+    throw new ReveilleError('wrong_state', `Task ${titleOf(task)} cannot be started: ${why}.`);
   }
   const next = { ...task, byHand: true };
   tx.put('task', next);
@@ -333,6 +336,6 @@ export async function deployTask(tx: Tx, task: Task): Promise<void> {
 }
 
 const wrongState = (plan: Plan, wanted: string): ReveilleError =>
-  new ReveilleError('wrong_state', `Plan ${plan.id} is ${plan.state} and cannot be ${wanted}.`, {
+  new ReveilleError('wrong_state', `Plan ${titleOf(plan)} is ${plan.state} and cannot be ${wanted}.`, {
     data: { state: plan.state },
   });

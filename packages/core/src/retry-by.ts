@@ -8,7 +8,7 @@ import {
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { checkDelegation, checkSharing, modelFor } from './definitions.ts';
-import { workOf } from './envelope.ts';
+import { titleOf, workOf } from './envelope.ts';
 import { isIntegrator } from './integrator.ts';
 import { countRetry } from './limits.ts';
 import { enqueue } from './mailbox.ts';
@@ -79,7 +79,10 @@ async function retryFrom(
   { from, caller, by }: { readonly caller: Caller; readonly by: SwapInput; readonly from: string | null },
 ): Promise<void> {
   if (isIntegrator(task))
-    throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches, from the beginning.`);
+    throw new ReveilleError(
+      'not_allowed',
+      `Task ${titleOf(task)} merges the plan’s branches, from the beginning.`,
+    );
   // Bound to that attempt: a later one begins as any other.
   const next = { ...task, from: { snapshot: from, attempt: task.attempts + 1 } };
   tx.put('task', next);
@@ -96,7 +99,10 @@ export async function withAnother(
 ): Promise<Task> {
   const { agent: name, model } = given.by;
   if (isIntegrator(task))
-    throw new ReveilleError('not_allowed', `Task ${task.id} merges the plan’s branches; no agent does that.`);
+    throw new ReveilleError(
+      'not_allowed',
+      `Task ${titleOf(task)} merges the plan’s branches; no agent does that.`,
+    );
   const { repository } = task;
   // The prompt of a reviewer only quotes the work that it is about.
   const prompt = task.reviews ? null : task.prompt;

@@ -8,7 +8,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
-import { workOf } from './envelope.ts';
+import { titleOf, workOf } from './envelope.ts';
 import { enqueue } from './mailbox.ts';
 import { offerTask } from './offers.ts';
 import { withAnother } from './retry-by.ts';
@@ -29,7 +29,7 @@ export async function swap(
   if (isTerminal(task.state) || task.state === 'review')
     throw new ReveilleError(
       'wrong_state',
-      `Task ${task.id} is ${task.state}: nobody is at work on it. Try it again with another agent instead.`,
+      `Task ${titleOf(task)} is ${task.state}: nobody is at work on it. Try it again with another agent instead.`,
     );
   const next = await withAnother(tx, context, task, given);
   tx.put('task', next);

@@ -7,6 +7,7 @@ import {
   type Task,
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
+import { titleOf } from './envelope.ts';
 import { makeReady, unblockDependents } from './graph.ts';
 import { isIntegrator } from './integrator.ts';
 import { enqueue, reviveMailbox } from './mailbox.ts';
@@ -23,13 +24,13 @@ export async function retry(tx: Tx, task: Task): Promise<void> {
   if (task.state !== 'failed' && task.state !== 'cancelled') {
     throw new ReveilleError(
       'wrong_state',
-      `Task ${task.id} is ${task.state}; only a failed or cancelled task can be tried again.`,
+      `Task ${titleOf(task)} is ${task.state}; only a failed or cancelled task can be tried again.`,
     );
   }
   if (task.reviews)
     throw new ReveilleError(
       'wrong_state',
-      `Task ${task.id} was a review, which is over; decide about ${task.reviews.task} instead.`,
+      `Task ${titleOf(task)} was a review, which is over; decide about ${task.reviews.task} instead.`,
     );
   await closeRequests(tx, task);
   if (task.plan === null) await reopenChild(tx, task);
@@ -49,12 +50,12 @@ async function reopenChild(tx: Tx, task: Task): Promise<void> {
   if (owner.state === 'ended') {
     throw new ReveilleError(
       'wrong_state',
-      `The owner of task ${task.id} has ended; there is nobody to report to.`,
+      `The owner of task ${titleOf(task)} has ended; there is nobody to report to.`,
     );
   }
   const parent = owner.task ? await tx.need('task', owner.task) : null;
   if (parent?.cancelling) {
-    throw new ReveilleError('wrong_state', `Task ${parent.id}, its parent, is being cancelled.`);
+    throw new ReveilleError('wrong_state', `Task ${titleOf(parent)}, its parent, is being cancelled.`);
   }
   tx.put('session', { ...owner, childrenOpen: owner.childrenOpen + 1 });
 }
@@ -70,7 +71,7 @@ export async function complete(tx: Tx, context: Context, task: Task, output: str
   if (task.state === 'review') return approve(tx, context, task);
   const run = task.run ? await tx.need('run', task.run) : null;
   if (isTerminal(task.state) || !run) {
-    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state} and cannot be completed.`);
+    throw new ReveilleError('wrong_state', `Task ${titleOf(task)} is ${task.state} and cannot be completed.`);
   }
   const ending: Ending = {
     status: 'success',
@@ -92,7 +93,7 @@ export async function approve(tx: Tx, context: Context, task: Task): Promise<voi
 export async function review(tx: Tx, context: Context, input: ParsedReview, from: Sender): Promise<void> {
   const task = await tx.need('task', input.task);
   if (task.state !== 'review')
-    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state}, not in review.`);
+    throw new ReveilleError('wrong_state', `Task ${titleOf(task)} is ${task.state}, not in review.`);
   if (input.verdict === 'approve') return approve(tx, context, task);
   await closeRequests(tx, task);
   const run = task.lastRun ? await tx.need('run', task.lastRun) : null;
@@ -147,6 +148,6 @@ export async function cancel(
   wish: { by: string; why: string },
 ): Promise<number> {
   if (isTerminal(task.state))
-    throw new ReveilleError('wrong_state', `Task ${task.id} has already ended: ${task.state}.`);
+    throw new ReveilleError('wrong_state', `Task ${titleOf(task)} has already ended: ${task.state}.`);
   return cancelTree(tx, context, task, wish);
 }

@@ -1,4 +1,5 @@
 import { ReveilleError, isTerminal, type Task, type TaskState, type Wait } from '@reveille/protocol';
+import { titleOf } from './envelope.ts';
 import type { Tx } from './tx.ts';
 
 /**
@@ -32,9 +33,13 @@ export function moveTask(
   change: { why: string; on?: Wait; also?: Partial<Task> },
 ): Task {
   if (!mayMove(task.state, to)) {
-    throw new ReveilleError('wrong_state', `Task ${task.id} is ${task.state} and cannot become ${to}.`, {
-      data: { task: task.id, state: task.state, wanted: to },
-    });
+    throw new ReveilleError(
+      'wrong_state',
+      `Task ${titleOf(task)} is ${task.state} and cannot become ${to}.`,
+      {
+        data: { task: task.id, state: task.state, wanted: to },
+      },
+    );
   }
   const next: Task = {
     ...task,

@@ -2,7 +2,7 @@ import type { Task } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../src/decide.ts';
 import { markTakenOver, pause, resume } from '../src/pausing.ts';
-import { quiet, refused, start } from './world.ts';
+import { product, quiet, refused, start } from './world.ts';
 
 describe('the states of a worker', () => {
   test('[WKT6.94] taking over a worker that reports at the same moment never writes to its ended run', async () => {
@@ -18,7 +18,7 @@ describe('the states of a worker', () => {
       const reporting = a.orch.reportCompletion({ status: 'success', output: 'done' }).catch(() => null);
       const [taken] = await Promise.all([taking, reporting]);
       await quiet();
-      expect(taken).toMatch(/^asked$|^Task task_\w+ is completed: no worker is at it\.$/);
+      expect(taken).toMatch(/^asked$|^Task "a" \(task_\w+\) is completed: no worker is at it\.$/);
       const about = (await world.events()).filter(({ run }) => run === a.spec.run).map(({ type }) => type);
       expect(about.slice(about.indexOf('run.ended'))).not.toContain('run.paused');
     }
@@ -55,6 +55,33 @@ describe('the states of a worker', () => {
     await quiet();
     expect((await world.task('a')).worker).toBe('running');
   });
+});
+
+test('[WRK1.15] a refusal names the task or the plan by its name, with its id', async () => {
+  await using world = await start({ work: () => product('/w', 'b', []), integrates: true });
+  const { plan } = await world.plan({ a: [], b: [] });
+  await world.worker('a').reports();
+  const { person } = world;
+  const a = world.worker('a').task;
+  const refusals = {
+    'only a failed or cancelled task can be tried again': () => person.retryTask(a),
+    'no worker is at it': () => person.pauseWorker(a),
+    'reads no messages': () => person.sendMessage({ to: a, message: 'x' }),
+    'nobody is at work on it': () => person.swapWorker(a, { agent: '@puppet:coder' }),
+  };
+  for (const [words, act] of Object.entries(refusals)) {
+    const said = await act().then(String, String);
+    expect(said, words).toContain(`"a" (${a})`);
+    expect(said).toContain(words);
+  }
+  // The person asks for the plan: its integration is not what they know.
+  expect(await person.bringHome(plan.id).then(String, String)).toContain(
+    `Plan "${plan.name}" (${plan.id}) is active, and its branches are not merged yet`,
+  );
+  await person.cancelPlan(plan.id);
+  expect(await person.pausePlan(plan.id).then(String, String)).toContain(
+    `Plan "${plan.name}" (${plan.id}) is cancelled`,
+  );
 });
 
 describe('pause and resume', () => {

@@ -12,7 +12,8 @@ import {
 import { command, type Call } from '../command/spec.ts';
 import { findRequest, viewpointOf } from '../find.ts';
 import { paintOf, print, reach } from '../reach.ts';
-import { requestLines } from '../view/list.ts';
+import { oneLine } from '../view/columns.ts';
+import { requestLines, type InboxItem } from '../view/list.ts';
 import { promptOf } from './spawn.ts';
 
 const GROUP = 'What waits for you';
@@ -24,13 +25,13 @@ const inbox = command({
   usage: '[request|task]',
   about: '',
   options: {},
-  json: '{ requests }: each with the name of its task and its choices: [{ id, label, takes }].',
+  json: '{ requests }: each with the name of its task, its plan (ofPlan: { id, name } or null) and its choices: [{ id, label, takes }].',
   async run(call) {
     const client = await reach(call);
     const [name] = call.args;
     const wanted =
       name === undefined ? await client.inbox() : [await findRequest(client, name, await viewpointOf(call))];
-    const requests = await Promise.all(wanted.map((request) => withName(client, request)));
+    const requests = await withNames(client, wanted);
     const columns = call.io.out.columns ?? 120;
     const list = { columns, now: Date.now(), paint: paintOf(call), whole: name !== undefined };
     print(call, { requests }, () =>
@@ -39,13 +40,19 @@ const inbox = command({
   },
 });
 
-type Item = Request & { readonly name: string; readonly choices: readonly Choice[] };
+type Item = InboxItem & { readonly choices: readonly Choice[] };
 
-const withName = async (client: Client, request: Request): Promise<Item> => ({
-  ...request,
-  choices: choicesOf(request),
-  name: (await client.getTask(request.task)).task.name,
-});
+async function withNames(client: Client, requests: readonly Request[]): Promise<Item[]> {
+  const plans = requests.length > 0 ? await client.listPlans() : [];
+  return Promise.all(
+    requests.map(async (request) => {
+      const { task } = await client.getTask(request.task);
+      const plan = plans.find(({ id }) => id === task.plan);
+      const ofPlan = plan ? { id: plan.id, name: plan.name } : null;
+      return { ...request, choices: choicesOf(request), name: task.name, ofPlan };
+    }),
+  );
+}
 
 const answer = command({
   name: 'answer',
@@ -135,7 +142,16 @@ function verdictWord(request: Request, verb: keyof typeof VERDICTS): string {
 
 async function give(call: Call, client: Client, { id }: Pick<Request, 'id'>, text: string): Promise<void> {
   const request = await client.answer({ request: id, answer: text });
-  print(call, { request }, () => [`Answered ${request.id}: ${text}`]);
+  const { task } = await client.getTask(request.task);
+  print(call, { request }, () => [`Answered "${oneLine(task.name)}" (${id}): ${chosenWords(request, text)}`]);
+}
+
+/** The choice that was made, by its label, since a number says nothing; otherwise the answer as it was given. */
+function chosenWords(request: Request, text: string): string {
+  const chosen = choiceIn(request, text);
+  const choice = choicesOf(request).find(({ id }) => id === chosen?.id);
+  if (!chosen || !choice) return text;
+  return chosen.rest === '' ? choice.label : `${choice.label}: ${chosen.rest}`;
 }
 
 export const inboxCommands = [inbox, answer, verdict('approve'), verdict('deny')];

@@ -78,23 +78,42 @@ function withId(
   return [`${left}  ${paint('dim', id)}${words === '' ? '' : `  ${words}`}`];
 }
 
+/** A request as the inbox lists it, with the name of its task and the plan of that task. */
+export type InboxItem = Request & {
+  readonly name: string;
+  readonly ofPlan: Pick<Plan, 'id' | 'name'> | null;
+};
+
 /** What waits for the person, with what to type. */
 export function requestLines(
-  requests: readonly (Request & { readonly name: string })[],
-  { columns, now, paint, whole = false }: ListOptions & { readonly whole?: boolean },
+  requests: readonly InboxItem[],
+  options: ListOptions & { readonly whole?: boolean },
 ): string[] {
-  return requests.flatMap((request) => {
-    const { kind, name, at } = request;
-    return [
-      `${paint('yellow', pad(kind, STATE))} ${paint('dim', padStart(duration(now - at), TIME))}  ${paint('bold', fit(name, columns - 22))}`,
-      ...(isOwnWords(request)
-        ? [paint('dim', '  It asks in its own words: what it then does is not bound to them.')]
-        : []),
-      ...(whole ? wholeText(request) : textLines(request, columns)),
-      ...choiceLines(request).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
-      paint('dim', `  ${howToAnswer(request)}`),
-    ];
-  });
+  const { columns, paint, whole = false } = options;
+  return requests.flatMap((request) => [
+    headLine(request, requests, options),
+    ...(isOwnWords(request)
+      ? [paint('dim', '  It asks in its own words: what it then does is not bound to them.')]
+      : []),
+    ...(whole ? wholeText(request) : textLines(request, columns)),
+    ...choiceLines(request).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
+    ...answerLines(request).map((line) => paint('dim', `  ${line}`)),
+  ]);
+}
+
+/** The kind of a request, its age, its task and the plan of that; with the plan's id if another plan in the list has its name. */
+function headLine(
+  request: InboxItem,
+  all: readonly InboxItem[],
+  { columns, now, paint }: ListOptions,
+): string {
+  const { kind, name, at, ofPlan: plan } = request;
+  const isTwin = all.some(({ ofPlan: other }) => other?.name === plan?.name && other?.id !== plan?.id);
+  const of = plan === null ? '' : `of ${plan.name}${isTwin ? ` (${plan.id})` : ''}`;
+  const short = fit(name, columns - 22);
+  const room = columns - 24 - width(short);
+  const left = `${paint('yellow', pad(kind, STATE))} ${paint('dim', padStart(duration(now - at), TIME))}  ${paint('bold', short)}`;
+  return of === '' || room < 8 ? left : `${left}  ${paint('dim', fit(of, room))}`;
 }
 
 const MOST_LINES = 20;
@@ -119,17 +138,20 @@ function wholeText({ text, action }: Request): string[] {
 /** Longer parts of an action are cut in the words of its request. */
 const SHOWN_IN_TEXT = 4_000;
 
-/** The lines to paste: the first choice by its number, or by its id in quotes where numbers could mean two things. */
-function howToAnswer(request: Request): string {
-  const { id } = request;
+/**
+ * The lines to paste, with nothing else in them: the first choice by its number, or by its id in quotes where numbers could
+ * mean two things, then a choice that needs words, then an answer in the person's own words.
+ */
+function answerLines(request: Request): string[] {
   const choices = choicesOf(request);
   const [first] = choices;
-  if (!first) return `reveille answer ${id} 'your answer'`;
-  const words = takesFreeText(request) ? ', or in your own words' : '';
   const needing = choices.find(({ needsWords }) => needsWords);
-  const example = needing ? `, or reveille answer ${id} ${shellWord(`${needing.id}: ${needing.takes}`)}` : '';
-  const name = areNumbered(choices) ? '1' : shellWord(first.id);
-  return `reveille answer ${id} ${name} (${first.id})${example}${words}`;
+  const answers = [
+    ...(first ? [areNumbered(choices) ? '1' : first.id] : []),
+    ...(needing ? [`${needing.id}: ${needing.takes}`] : []),
+    ...(takesFreeText(request) ? ['your own words'] : []),
+  ];
+  return answers.map((answer) => `reveille answer ${request.id} ${shellWord(answer)}`);
 }
 
 /** A word as the shell takes it whole. */

@@ -16,6 +16,7 @@ import { authorize, checkCaller, nameOf, senderOf, sessionOf } from '../authorit
 import { answerWith } from '../choices.ts';
 import { newId, type Context } from '../context.ts';
 import { decide } from '../decide.ts';
+import { titleOf } from '../envelope.ts';
 import type { Host } from '../host.ts';
 import { whoHears } from '../hearing.ts';
 import { isIntegrator } from '../integrator.ts';
@@ -42,12 +43,16 @@ export function correspondence(
     async sendMessage(input) {
       const { to, message, key } = parseInput(SendInput, input);
       return decide(context, async (tx) => {
-        const id = isId('task', to) ? (await tx.need('task', to)).session : to;
+        const task = isId('task', to) ? await tx.need('task', to) : null;
+        const id = task ? task.session : to;
         const session = await tx.need('session', id);
         await authorize({ rows: tx, agents: context.agents }, caller, 'sendMessage', [{ session: id }]);
         await checkMayInstruct(tx, context, caller, session);
         if (session.state === 'ended')
-          throw new ReveilleError('wrong_state', `${to} has ended and reads no messages.`);
+          throw new ReveilleError(
+            'wrong_state',
+            `${titleOf(task ?? session)} has ended and reads no messages.`,
+          );
         const words = { from: senderOf(caller), text: message };
         return say(tx, context, session, key ? { ...words, key: `${nameOf(caller)}:${key}` } : words);
       });

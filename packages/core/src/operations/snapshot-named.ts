@@ -1,6 +1,7 @@
 import { ReveilleError, isTerminal, type Caller, type Snapshot, type TaskId } from '@reveille/protocol';
 import { authorize } from '../authority.ts';
 import { decide } from '../decide.ts';
+import { titleOf } from '../envelope.ts';
 import type { Host } from '../host.ts';
 
 /** What the last attempt left, as it is. */
@@ -24,7 +25,10 @@ export async function snapshotFor(
     return row;
   });
   if (!context.workspaces || task.repository === null)
-    throw new ReveilleError('wrong_state', `Task ${id} has no snapshots: it works on no repository.`);
+    throw new ReveilleError(
+      'wrong_state',
+      `Task ${titleOf(task)} has no snapshots: it works on no repository.`,
+    );
   // Whoever is at work is in the worktree; the refusal is the retry's own.
   if (!isTerminal(task.state) || named === LAST) return null;
   const all = await context.workspaces.snapshots(task);
@@ -36,7 +40,7 @@ export async function snapshotFor(
     'not_found',
     found.length > 0
       ? `"${named}" could be any of: ${refs.join(', ')}.`
-      : `Task ${id} has no snapshot "${named}". There ${refs.length > 0 ? `are: ${refs.join(', ')}` : 'are none'}; "${LAST}" is what its last attempt left.`,
+      : `Task ${titleOf(task)} has no snapshot "${named}". There ${refs.length > 0 ? `are: ${refs.join(', ')}` : 'are none'}; "${LAST}" is what its last attempt left.`,
     { data: { snapshots: refs } },
   );
 }

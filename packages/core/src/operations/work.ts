@@ -12,6 +12,7 @@ import {
 import { authorize, nameOf } from '../authority.ts';
 import type { Context } from '../context.ts';
 import { decide } from '../decide.ts';
+import { titleOf } from '../envelope.ts';
 import type { Host } from '../host.ts';
 import { markTakenOver, openRun, pause, stateOf } from '../pausing.ts';
 import { checkGuards } from '../plan-approval.ts';
@@ -113,11 +114,16 @@ async function mayUse(
     await authorize({ rows: tx, agents: context.agents }, caller, operation, [{ task: id }]);
     await checkGuards(tx, context, { caller, operation, task: row });
     if (!ended || isTerminal(row.state)) return row;
-    const why = `Task ${id} is ${row.state}: cancel it, or wait for its end.`;
+    const plan = row.plan === null ? undefined : await tx.get('plan', row.plan);
+    // The integration of a plan is what the person knows as the plan.
+    const why =
+      plan?.integration === id
+        ? `Plan ${titleOf(plan)} is ${plan.state}, and its branches are not merged yet: wait for its end, or cancel it.`
+        : `Task ${titleOf(row)} is ${row.state}: cancel it, or wait for its end.`;
     throw new ReveilleError('wrong_state', why, { data: { state: row.state } });
   });
   if (context.workspaces && task.repository !== null) return { task, at: context.workspaces };
-  throw new ReveilleError('wrong_state', `Task ${id} has no worktree: it works on no repository.`);
+  throw new ReveilleError('wrong_state', `Task ${titleOf(task)} has no worktree: it works on no repository.`);
 }
 
 /** A pull goes into the checkout of whoever pulls. */
