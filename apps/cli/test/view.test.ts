@@ -338,6 +338,7 @@ test('[INB3.21] the choices of a request have numbers, and each line to paste is
   const review = { kind: 'review', options: ['approve', 'changes', 'reject'] };
   expect(shown(review)).toContain('2. changes: <what is to be different>');
   expect(pasted(review)).toEqual(['1', 'changes: what is to be different']);
+  expect(shown(review)).toContain('All changes: reveille diff task_1');
 });
 
 test('[INB3.23] the inbox names the plan of a request, with its id where two plans of one name ask', () => {

@@ -16,7 +16,7 @@ import { enqueue } from './mailbox.ts';
 import { offerTask } from './offers.ts';
 import { policyOf, policyOfSession } from './policy-chain.ts';
 import { openRequest } from './requests.ts';
-import { reviewPrompt, reviewWhy } from './review-words.ts';
+import { reviewPrompt, reviewText, reviewWhy, unaskedReview } from './review-words.ts';
 import type { Tx } from './tx.ts';
 import { VERDICT_SCHEMA } from './verdict.ts';
 
@@ -50,7 +50,7 @@ export async function beginReview(tx: Tx, context: Context, task: Task, run: Run
   const next = { ...task, reviewing: { ...last, round: last.round + 1, task: null } };
   const { by, round, most } = next.reviewing;
   if (by && run && round <= most) return startReviewer(tx, context, next, { run, by });
-  const text = round > most && task.review !== 'person' ? `It was reviewed ${most} times.` : 'review';
+  const text = round > most && task.review !== 'person' ? `It was reviewed ${most} times.` : '';
   return askForReview(tx, context, next, { run, text, toPerson: by !== undefined || round > most });
 }
 
@@ -106,18 +106,22 @@ async function startReviewer(
 
 interface AskedReview {
   readonly run: Run | null;
+  /** What came of earlier rounds; '': nothing did. */
   readonly text: string;
   readonly toPerson: boolean;
 }
 
 /** Its owner, or the person, is asked for the verdict. */
 export async function askForReview(tx: Tx, context: Context, task: Task, asked: AskedReview): Promise<Task> {
-  const { run, text, toPerson } = asked;
+  const { run, toPerson } = asked;
   const options = optionsOf('review');
+  const text = reviewText(task, run, asked.text);
   const { request } = await openRequest(tx, context, task, { kind: 'review', run, text, options, toPerson });
   const { round = 1, most = 1 } = task.reviewing ?? {};
-  const why =
+  const unasked = unaskedReview(task, run);
+  const inReview =
     request.with === null ? reviewWhy('the person', { round }) : reviewWhy('its owner', { round, most });
+  const why = unasked === null ? inReview : `${inReview}, because ${unasked}`;
   const next = { ...task, why };
   tx.put('task', next);
   if (request.with !== null) return next;

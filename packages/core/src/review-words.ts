@@ -15,6 +15,37 @@ export function reviewWhy(
   return `in review by ${by}, round ${round}${most === undefined ? '' : ` of ${most}`}`;
 }
 
+/** Why a person is to look at work for which no review was asked (PLN2); null if one was. */
+export function unaskedReview({ review }: Task, run: Run | null): string | null {
+  if (review !== 'none' || !run?.end) return null;
+  return run.end.cause === 'last_message'
+    ? 'it ended without a report'
+    : 'it reported that a part of it is done';
+}
+
+const MOST_SHOWN = 4_000;
+const MOST_SHOWN_FILES = 20;
+
+/** What somebody needs to see to decide about work (INB3): why they are asked, the report, and the files it changed. */
+export function reviewText(task: Task, run: Run | null, why: string): string {
+  const unasked = unaskedReview(task, run);
+  const parts = [why, unasked === null ? '' : `Nobody asked for this review, but ${unasked}.`];
+  const end = run?.end;
+  if (end) {
+    const said = end.output === '' ? 'It said nothing.' : end.output.slice(0, MOST_SHOWN);
+    parts.push(`${end.cause === 'last_message' ? 'Its last words' : 'Its report'} (${end.status}): ${said}`);
+    if (end.work) parts.push(filesText(end.work));
+  }
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+function filesText({ branch, files }: NonNullable<NonNullable<Run['end']>['work']>): string {
+  const shown = files.slice(0, MOST_SHOWN_FILES);
+  const lines = shown.map((file) => `  ${file.path} +${file.insertions} −${file.deletions}`);
+  const more = files.length > shown.length ? [`  … and ${files.length - shown.length} more`] : [];
+  return [`Files changed: ${files.length}, on the branch ${branch}`, ...lines, ...more].join('\n');
+}
+
 /** The task of a reviewer. Words of others are quoted line by line: a line cannot end its own quote. */
 export function reviewPrompt(
   task: Task,

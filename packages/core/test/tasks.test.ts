@@ -1,7 +1,7 @@
 import { TASK_STATES, isTerminal, type TaskState } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { mayMove } from '../src/task-table.ts';
-import { quiet, refused, start } from './world.ts';
+import { product, quiet, refused, start } from './world.ts';
 
 /** PLN2, written down once more by hand. `review ⇄ running` goes by way of ready: the report ended the run. */
 const ALLOWED = new Set([
@@ -204,6 +204,30 @@ describe('review', () => {
     expect(await world.states('a', 'b')).toEqual(['completed', 'running']);
     expect(await world.person.inbox()).toEqual([]);
     expect(await world.mail(plan.owner, 'end')).toHaveLength(1);
+  });
+
+  test('[INB3.15] a request for review shows the report and the files, and says why it is asked if nobody asked for it', async () => {
+    await using world = await start({
+      work: () => product('/w', 'b', [{ path: 'src/a.ts', insertions: 2, deletions: 1 }]),
+    });
+    await world.plan({ a: { review: 'person' }, part: [], silent: [] }, { integrate: false });
+    await world.worker('a').reports('my work');
+    await world.worker('part').reports('half of it', { status: 'partial' });
+    const silent = world.worker('silent');
+    for (const words of ['hm', 'nothing to add']) await silent.ends(words);
+    await world.advance(35_000);
+    await silent.ends('I think that is all.');
+    const texts = (await world.person.inbox()).map(({ text }) => text);
+    const files = 'Files changed: 1, on the branch b\n  src/a.ts +2 −1';
+    expect(texts).toEqual([
+      `Its report (success): my work\n${files}`,
+      `Nobody asked for this review, but it reported that a part of it is done.\nIts report (partial): half of it\n${files}`,
+      `Nobody asked for this review, but it ended without a report.\nIts last words (partial): I think that is all.\n${files}`,
+    ]);
+    expect((await world.task('a')).task.why).toBe('in review by the person, round 1');
+    expect((await world.task('silent')).task.why).toBe(
+      'in review by the person, round 1, because it ended without a report',
+    );
   });
 
   test('[PLN8] what is to be changed goes to the same worker session as a message, and the next report to review again', async () => {

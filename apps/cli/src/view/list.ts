@@ -96,6 +96,7 @@ export function requestLines(
       ? [paint('dim', '  It asks in its own words: what it then does is not bound to them.')]
       : []),
     ...(whole ? wholeText(request) : textLines(request, columns)),
+    ...(request.kind === 'review' ? [paint('dim', `  All changes: reveille diff ${request.task}`)] : []),
     ...choiceLines(request).map((line) => paint('dim', `  ${fit(line, columns - 2)}`)),
     ...answerLines(request).map((line) => paint('dim', `  ${line}`)),
   ]);
@@ -119,8 +120,8 @@ function headLine(
 const MOST_LINES = 20;
 
 /** The beginning of a request; of what is left out it is said how to see it. */
-function textLines({ id, kind, text }: Request, columns: number): string[] {
-  if (kind === 'review' && text === 'review') return [];
+function textLines({ id, text }: Request, columns: number): string[] {
+  if (text === '') return [];
   const lines = text.split('\n');
   const isCut = lines.length > MOST_LINES || lines.some((line) => line.length > columns - 2);
   return [
