@@ -8,7 +8,7 @@ import { confirmTree } from './accepted.ts';
 import { countChanges } from './counts.ts';
 import { lockHome, settleHome, type HomeMove } from './home-lock.ts';
 import { copyIndex } from './index-file.ts';
-import { concludeLaying, lay } from './lay.ts';
+import { concludeLaying, foldersAbove, lay, type TreeChange } from './lay.ts';
 import { mergeBranches, type MergeSpec } from './merge.ts';
 import { commitAt, moved } from './refs.ts';
 import type { Scratch } from './scratch-place.ts';
@@ -82,7 +82,7 @@ async function moveHome(scratch: Scratch, move: HomeMove, branch: string): Promi
   await confirmHome(
     scratch,
     move,
-    changes.map(({ path }) => path).filter((path) => !links.come.includes(path)),
+    changes.filter(({ path }) => !links.come.includes(path)),
   );
   // From here on it is done: whoever settles the scratch brings the index after.
   if (!(await concludeLaying(repository, folder, until))) throw moved(move.ref);
@@ -92,7 +92,7 @@ async function moveHome(scratch: Scratch, move: HomeMove, branch: string): Promi
 }
 
 /** What lies in the checkout now, as the person's own git would commit it. */
-async function confirmHome(scratch: Scratch, move: HomeMove, paths: readonly string[]): Promise<void> {
+async function confirmHome(scratch: Scratch, move: HomeMove, changes: readonly TreeChange[]): Promise<void> {
   const { folder, objects, repository } = scratch;
   const place = {
     indexFile: join(folder, 'confirm-index'),
@@ -100,11 +100,14 @@ async function confirmHome(scratch: Scratch, move: HomeMove, paths: readonly str
     alternates: [join(repository.gitDir, 'objects')],
   };
   await asked(move, { ...place, args: ['read-tree', move.from] });
-  const input = paths.map((path) => `${path}\0`).join('');
+  // A file or a link where a folder was takes the place of all that was in it; git does not look behind a link.
+  const put = new Set(changes.filter(({ puts }) => puts).map(({ path }) => path));
+  const named = changes.filter(({ path }) => !foldersAbove(path).some((folder) => put.has(folder)));
+  const input = named.map(({ path }) => `${path}\0`).join('');
   const args = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
   await asked(move, { ...place, workTree: move.root, args, input });
   const found = (await asked(move, { ...place, args: ['write-tree'] })).stdout.trim();
-  const only = new Set(paths.map((path) => Buffer.from(path, 'utf8').toString('latin1')));
+  const only = new Set(changes.map(({ path }) => Buffer.from(path, 'utf8').toString('latin1')));
   await confirmTree(scratch, { what: `The merge into ${move.root}`, accepted: move.to, found, only });
 }
 

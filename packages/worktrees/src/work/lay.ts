@@ -64,8 +64,10 @@ interface Laying {
     readonly had: boolean;
     readonly print: string | null;
   }[];
-  /** Folders that were not there. */
+  /** Folders that were not there, or in whose place a file or a link was. */
   readonly made: readonly string[];
+  /** Folders of links to other repositories that go. A journal of an earlier version has none. */
+  readonly gone?: readonly string[];
 }
 
 const BATCH = 50;
@@ -151,9 +153,10 @@ class InTheWay extends Error {
   }
 }
 
-function prepare(root: Directory, { root: rootPath, staged, changes, until }: LayPlan): Laying {
+function prepare(root: Directory, { root: rootPath, staged, changes, links, until }: LayPlan): Laying {
   using stage = openFolder(staged);
   const made = new Set<string>();
+  for (const path of links.come) for (const folder of missingAbove(root, `${path}/`)) made.add(folder);
   const prints = changes.map(({ path, had, puts }) => {
     if (puts) for (const folder of missingAbove(root, path)) made.add(folder);
     if (!puts) return { path, had, print: null };
@@ -162,17 +165,20 @@ function prepare(root: Directory, { root: rootPath, staged, changes, until }: La
     if (print === null) throw new Error(`${path} was not staged.`);
     return { path, had, print };
   });
-  return { root: rootPath, until: until ?? null, changes: prints, made: [...made] };
+  return { root: rootPath, until: until ?? null, changes: prints, made: [...made], gone: links.go };
 }
 
-function missingAbove(root: Directory, path: string): string[] {
-  const folders = path
+/** The folders that a path is in, the outermost first. */
+export const foldersAbove = (path: string): string[] =>
+  path
     .split('/')
     .slice(0, -1)
     .map((_, i, parts) => parts.slice(0, i + 1).join('/'));
-  return folders.filter((folder) => {
+
+function missingAbove(root: Directory, path: string): string[] {
+  return foldersAbove(path).filter((folder) => {
     using spot = spotOrNull(root, folder);
-    return !spot || printOf(spot) === null;
+    return !spot || printOf(spot) !== 'folder';
   });
 }
 
@@ -224,7 +230,7 @@ function spotOrNull(root: Directory, path: string, make = false): Spot | null {
 }
 
 /** What somebody changed since is left alone: it is neither what was there nor what we put there. */
-async function undo(root: Directory, folder: string, { changes, made }: Laying): Promise<void> {
+async function undo(root: Directory, folder: string, { changes, made, gone = [] }: Laying): Promise<void> {
   for (const [i, { path, print }] of [...changes.entries()].toReversed()) {
     if (print === null) continue;
     using spot = spotOrNull(root, path);
@@ -240,6 +246,10 @@ async function undo(root: Directory, folder: string, { changes, made }: Laying):
     if (print !== null || !wasKept(folder, i)) continue;
     using spot = spotOrNull(root, path, true);
     if (spot && printOf(spot) === null) await putAt(spot, oldIn(folder, i));
+  }
+  for (const path of gone) {
+    using spot = spotOrNull(root, path, true);
+    if (spot && printOf(spot) === null) makeFolderAt(spot);
   }
 }
 

@@ -1,4 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createCheckout, WORKTREE_DEFAULTS } from '@reveille/worktrees';
@@ -74,5 +82,47 @@ test('[WKT6.55] what was merged, pulled, restored or brought home is compared wi
   await bench.lay(null);
   await restore(repository, kept.ref, { checkout: parent.checkout });
   expect(await bringHome(repository, child.checkout.branch)).toMatchObject({ merged: true });
+  world.healthy();
+});
+
+/** A git that writes something else into `b.txt` of the person's checkout just before it is compared. */
+const LYING_AT_HOME = `
+case "$*" in
+*update-index*--replace*) if [ -n "$GIT_WORK_TREE" ]; then echo lie >> "$GIT_WORK_TREE/b.txt"; fi ;;
+esac
+exec "$GIT" "$@"`;
+
+test('[PLN6.11][WKT6.55] what changes its kind is brought home, and taken back whole where something is not as decided', async () => {
+  using world = await makeWorld();
+  const { home, repository } = world;
+  home.commit({ 'folder/a.txt': 'a\n', 'folder/deep/c.txt': 'c\n', file: 'file\n', 'b.txt': 'b\n' });
+  symlinkSync('b.txt', join(home.path, 'link'));
+  home.git('add', '-A');
+  home.git('commit', '-qm', 'a link');
+  const head = home.head();
+  const { path, checkout, git } = await world.checkout('task');
+  for (const name of ['folder', 'file', 'link']) rmSync(join(path, name), { recursive: true });
+  symlinkSync('b.txt', join(path, 'folder'));
+  for (const name of ['file', 'link']) {
+    mkdirSync(join(path, name));
+    writeFileSync(join(path, name, 'in.txt'), 'in\n');
+  }
+  writeFileSync(join(path, 'b.txt'), 'other\n');
+  git('add', '-A');
+  git('commit', '-qm', 'kinds');
+  await importBranch(checkout);
+  await withAnotherGit(
+    world.folder,
+    LYING_AT_HOME,
+    async () => await expect(bringHome(repository, checkout.branch)).rejects.toMatchObject(LIE),
+  );
+  expect(home.head()).toBe(head);
+  // Nobody else's lie is taken back.
+  home.git('checkout', '-q', '--', 'b.txt');
+  expect(home.git('status', '--porcelain')).toBe('');
+  expect(await bringHome(repository, checkout.branch)).toMatchObject({ merged: true });
+  expect(home.git('status', '--porcelain')).toBe('');
+  expect(readlinkSync(join(home.path, 'folder'))).toBe('b.txt');
+  expect(readFileSync(join(home.path, 'link', 'in.txt'), 'utf8')).toBe('in\n');
   world.healthy();
 });
