@@ -36,6 +36,15 @@ const SUITES = [
       'no Postgres is installed',
   },
   {
+    // Without it, that every commit is synced is asked of SQLite only (STO6.1 in packages/stores/test).
+    name: 'power cut',
+    packages: ['gcc', 'libc6-dev'],
+    demand: 'REVEILLE_REQUIRE_COMPILER',
+    find: () =>
+      (process.platform === 'linux' && ['cc', 'gcc', 'clang'].some(hasProgram)) ||
+      'no C compiler is installed',
+  },
+  {
     name: 'navigation in C++ and Go',
     packages: ['clangd', 'gopls', 'golang-go'],
     demand: 'REVEILLE_REQUIRE_SERVERS',
