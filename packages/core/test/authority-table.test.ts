@@ -35,7 +35,12 @@ interface Estate {
   readonly request: RequestId;
 }
 
-type Subject = 'own' | 'beside' | 'foreign';
+/**
+ * Whose the things of an estate are: the caller's own, a child's, a sibling's, somebody else's in the same repository, or
+ * somebody else's in another one.
+ */
+const SUBJECTS = ['foreign', 'beside', 'sibling', 'below', 'own'] as const;
+type Subject = (typeof SUBJECTS)[number];
 
 /** Calls an operation about a thing of an estate. An operation without an entry does not compile. */
 const CALLS: {
@@ -96,17 +101,17 @@ const ABOUT_NOTHING: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** What each reach holds of the three estates, said once more and by hand. */
+/** What each reach holds of the estates, said once more and by hand. */
 const HOLDS: { readonly [R in Reach]: readonly Subject[] } = {
-  any: ['own', 'beside', 'foreign'],
+  any: SUBJECTS,
   self: ['own'],
-  held: ['own'],
+  held: ['own', 'below'],
   own: ['own'],
-  below: ['own'],
-  tree: ['own'],
-  plan: ['own'],
-  repository: ['own', 'beside'],
-  kin: ['own'],
+  below: ['own', 'below'],
+  tree: ['own', 'below'],
+  plan: ['own', 'below'],
+  repository: ['own', 'below', 'sibling', 'beside'],
+  kin: ['own', 'below', 'sibling'],
   party: ['own'],
 };
 
@@ -143,11 +148,15 @@ const CALLERS: { readonly [R in Exclude<Role, 'page' | 'integrator'>]: (world: W
     const to = world.as(await asSession(world, 'terminal', HERE));
     const input = { prompt: 'goal', agentType: 'orchestrator', plans: 'start' } as const;
     const { task } = await to.spawnSubtask(input, { blocking: false });
+    await to.spawnSubtask({ prompt: 'beside it', name: 'sibling' }, { blocking: false });
     await quiet();
     return asRun(world, task);
   },
   async worker(world) {
-    const tasks = [{ id: 'w', prompt: 'x' }];
+    const tasks = [
+      { id: 'w', prompt: 'x' },
+      { id: 'sibling', prompt: 'x' },
+    ];
     const input = { name: 'p', repository: HERE, integrate: false, tasks };
     const { tasks: made } = await world.person.savePlan(input, { start: true });
     await quiet();
@@ -164,14 +173,40 @@ const CALLERS: { readonly [R in Exclude<Role, 'page' | 'integrator'>]: (world: W
   },
 };
 
-/** An estate that belongs to the caller; what a role cannot own is left to somebody whose estate it is not. */
-async function estates(world: World, caller: Caller, role: Role): Promise<Record<Subject, Estate>> {
-  const others = {
-    beside: await estate(world, await asSession(world, 'chat', HERE), HERE),
-    foreign: await estate(world, await asSession(world, 'chat', ELSEWHERE), ELSEWHERE),
-  };
-  if (role === 'person' || role === 'reviewer') return { own: others.beside, ...others };
-  return { own: await estate(world, caller, HERE), ...others };
+/** A sibling of the caller, with the plan that both are in, or else one of its own. */
+async function siblings(world: World): Promise<Estate> {
+  const sibling = world.worker('sibling');
+  const { task, spec, orch } = sibling;
+  const own = await orch.savePlan({ name: 'p', repository: HERE, tasks: [{ id: 'a', prompt: 'x' }] });
+  const message = await world.person.sendMessage({ to: task, message: 'hi' });
+  const { request } = await orch.notifyParent({ type: 'question', message: 'which?' });
+  const plan = (await world.person.getTask(task)).task.plan ?? own.plan.id;
+  return { session: spec.session, task, plan, message, request: request! };
+}
+
+const HAS_NO_ESTATE: ReadonlySet<Role> = new Set(['person', 'reviewer']);
+const HAS_SIBLINGS: ReadonlySet<Role> = new Set(['orchestrator', 'worker']);
+
+/** Things that are related so to the caller; null: a caller of this role has none. */
+async function estateOf(world: World, caller: Caller, role: Role, subject: Subject): Promise<Estate | null> {
+  switch (subject) {
+    case 'foreign':
+      return estate(world, await asSession(world, 'chat', ELSEWHERE), ELSEWHERE);
+    case 'beside':
+      return estate(world, await asSession(world, 'chat', HERE), HERE);
+    case 'sibling':
+      return HAS_SIBLINGS.has(role) ? siblings(world) : null;
+    case 'below': {
+      if (HAS_NO_ESTATE.has(role)) return null;
+      const { task } = await world.as(caller).spawnSubtask({ prompt: 'a child' }, { blocking: false });
+      await quiet();
+      return estate(world, asRun(world, task), HERE);
+    }
+    case 'own':
+      return HAS_NO_ESTATE.has(role) ? null : estate(world, caller, HERE);
+    default:
+      return subject satisfies never;
+  }
 }
 
 /** The code of the refusal, or null if the authority table let the call through. */
@@ -200,21 +235,20 @@ describe('the authority table', () => {
   for (const role of ROLES) {
     if (role === 'page' || role === 'integrator') continue;
     test.for(OPERATIONS)(
-      `[ID6] a ${role} uses %s on what is its own, a sibling's and a stranger's`,
+      `[ID6] a ${role} uses %s on what is its own, a child's, a sibling's and a stranger's`,
       async (operation) => {
-        for (const subject of ['foreign', 'beside', 'own'] as const) {
+        for (const subject of SUBJECTS) {
           await using world = await begin();
           const caller = await CALLERS[role](world);
-          const of = (await estates(world, caller, role))[subject];
+          const of = await estateOf(world, caller, role, subject);
+          if (!of) continue;
           const reach = AUTHORITY[operation].may[role];
-          const isOwnless = role === 'reviewer' && subject === 'own' && !ABOUT_NOTHING.has(operation);
-          if (isOwnless) continue;
           const expected =
             reach !== undefined && (ABOUT_NOTHING.has(operation) || HOLDS[reach].includes(subject));
           const before = await world.store.lastEvent();
           const repository = subject === 'foreign' ? ELSEWHERE : HERE;
-          // A repository has no owner: what is beside the caller is its own.
-          if (operation === 'savePlan' && subject === 'beside') continue;
+          // A repository has no owner: what is in the caller's is its own.
+          if (operation === 'savePlan' && subject !== 'foreign' && subject !== 'own') continue;
           const code = await refusal(() => CALLS[operation](world.as(caller), of, repository));
           expect([subject, code]).toEqual([subject, expected ? null : 'not_allowed']);
           if (!expected)
@@ -271,6 +305,44 @@ test('[ID6] no row reaches beyond the tree of a run, or beyond the repository of
     if (tools?.length === 0)
       expect(may.orchestrator ?? may.worker ?? may.reviewer, operation).toBeUndefined();
   }
+});
+
+describe('a run that no longer counts', () => {
+  const ENDINGS: Readonly<Record<string, (world: World, caller: Caller, task: TaskId) => Promise<Caller>>> = {
+    'has ended': async (world, caller, task) => {
+      await world.worker(task).reports('done');
+      return caller;
+    },
+    'is being cancelled': async (world, caller, task) => {
+      world.worker(task).heedsInterrupt = false;
+      await world.person.cancelTask(task);
+      return caller;
+    },
+    'has a newer epoch': async (_, caller) =>
+      caller.kind === 'worker' ? { ...caller, epoch: caller.epoch - 1 } : caller,
+    'is another session’s': async (world, caller) => {
+      const { session } = await asSession(world, 'chat', HERE);
+      return { ...caller, session } as Caller;
+    },
+  };
+  test.for(Object.keys(ENDINGS))('[ID6][ID4] because it %s uses nothing', async (how) => {
+    await using world = await begin();
+    const { task } = await world
+      .as(await asSession(world, 'terminal', HERE))
+      .spawnSubtask({ prompt: 'x' }, { blocking: false });
+    await quiet();
+    const caller = asRun(world, task);
+    const of = await estate(world, await asSession(world, 'chat', HERE), HERE);
+    const stale = await ENDINGS[how]!(world, caller, task);
+    await quiet();
+    for (const operation of OPERATIONS)
+      await expect(
+        (async () => CALLS[operation](world.as(stale), of, HERE))(),
+        operation,
+      ).rejects.toMatchObject({ code: expect.stringMatching(/^(stale_caller|not_allowed)$/) });
+    for (const agent of world.agents) agent.kill();
+    await quiet();
+  });
 });
 
 test('[ID6][ID3] a session that has ended reads nothing, and starts nothing', async () => {
