@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { head, tail } from './fence.ts';
 
-const FIRST = 200_000;
-const LAST = 1_800_000;
+/** Some twenty times what a caller is shown at once. A run has many commands at work at a time, and each holds this much. */
+const FIRST = 100_000;
+const LAST = 400_000;
 
 /** What a command wrote: its beginning and its end, however much there is between them. */
 export class CommandLog {

@@ -1,18 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller, ToolOutputs } from '@reveille/protocol';
 
-/** Enough for what a few hundred agents have not read yet; the oldest go first. */
-const MOST_CHARS = 64_000_000;
-const MOST_PER_OWNER = 50;
+/** A character takes two bytes: 32 MB, of which one owner has four. */
+const MOST_CHARS = 16_000_000;
+const MOST_PER_OWNER = { outputs: 50, chars: 2_000_000 } as const;
+
+interface Owner {
+  /** Oldest first. */
+  readonly tokens: Set<string>;
+  chars: number;
+}
 
 /**
  * Keeps long outputs in memory until they are read on. One for all callers of a process: it outlives connections,
- * and what it forgets can be asked for anew.
+ * and what it forgets can be asked for anew. The oldest of an owner go first; of all owners, those of the one with the most.
  */
 export class OutputShelf implements ToolOutputs {
   readonly #most: number;
   readonly #kept = new Map<string, { readonly owner: string; readonly text: string }>();
-  readonly #owners = new Map<string, Set<string>>();
+  readonly #owners = new Map<string, Owner>();
   #chars = 0;
 
   constructor(options: { readonly maxChars?: number } = {}) {
@@ -21,16 +27,15 @@ export class OutputShelf implements ToolOutputs {
 
   keep(owner: string, text: string): string {
     const token = `out_${randomBytes(12).toString('hex')}`;
-    const own = this.#owners.get(owner) ?? new Set();
-    this.#owners.set(owner, own.add(token));
+    const own = this.#owners.get(owner) ?? { tokens: new Set(), chars: 0 };
+    this.#owners.set(owner, own);
+    own.tokens.add(token);
+    own.chars += text.length;
     this.#kept.set(token, { owner, text });
     this.#chars += text.length;
-    const [oldest] = own;
-    if (own.size > MOST_PER_OWNER && oldest !== undefined) this.#forget(oldest);
-    for (const old of this.#kept.keys()) {
-      if (this.#chars <= this.#most || old === token) break;
-      this.#forget(old);
-    }
+    const { outputs, chars } = MOST_PER_OWNER;
+    while (own.tokens.size > 1 && (own.tokens.size > outputs || own.chars > chars)) this.#forgetOldest(own);
+    while (this.#chars > this.#most && this.#kept.size > 1) this.#forgetOldest(this.#largest());
     return token;
   }
 
@@ -39,14 +44,19 @@ export class OutputShelf implements ToolOutputs {
     return kept?.owner === owner ? kept.text : null;
   }
 
-  #forget(token: string): void {
-    const kept = this.#kept.get(token);
-    if (!kept) return;
+  #largest(): Owner {
+    return [...this.#owners.values()].reduce((most, next) => (next.chars > most.chars ? next : most));
+  }
+
+  #forgetOldest(own: Owner): void {
+    const [token] = own.tokens;
+    const kept = token === undefined ? undefined : this.#kept.get(token);
+    if (token === undefined || !kept) return;
     this.#kept.delete(token);
+    own.tokens.delete(token);
+    own.chars -= kept.text.length;
     this.#chars -= kept.text.length;
-    const own = this.#owners.get(kept.owner);
-    own?.delete(token);
-    if (own?.size === 0) this.#owners.delete(kept.owner);
+    if (own.tokens.size === 0) this.#owners.delete(kept.owner);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Script } from '@reveille/executors';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CommandLog } from '../src/command-log.ts';
 import { OutputShelf } from '../src/index.ts';
 import { DirectoryWorkspace } from './directory.ts';
 import { rig } from './rig.ts';
@@ -101,6 +102,36 @@ describe('long outputs', () => {
     const kept = large.keep('quiet', 'mine');
     for (let i = 0; i < 200; i++) large.keep('loud', `output ${i}`);
     expect(large.read('quiet', kept)).toBe('mine');
+    for (let i = 0; i < 200; i++) large.keep('loud', 'x'.repeat(1_000_000));
+    expect(large.read('quiet', kept)).toBe('mine');
+    // Whoever has the most gives way, so that many owners push out nobody who keeps little.
+    for (let i = 0; i < 200; i++) large.keep(`loud ${i}`, 'x'.repeat(1_000_000));
+    expect(large.read('quiet', kept)).toBe('mine');
+  });
+
+  test('[TOL3.71] one owner keeps two million characters at most, and what is larger alone', () => {
+    const shelf = new OutputShelf();
+    const tokens = Array.from({ length: 5 }, () => shelf.keep('loud', 'x'.repeat(600_000)));
+    expect(tokens.map((token) => shelf.read('loud', token) !== null)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+    const huge = shelf.keep('loud', 'x'.repeat(3_000_000));
+    expect(shelf.read('loud', huge)).not.toBeNull();
+    expect(shelf.read('loud', tokens[4]!)).toBeNull();
+  });
+
+  test('[TOL3.71] of a command that never stops to write, half a million characters are kept', () => {
+    const log = new CommandLog();
+    for (let i = 0; i < 100; i++) log.add(`${i} ${'一'.repeat(100_000)}\n`);
+    const text = log.text();
+    expect(text.length).toBeLessThan(501_000);
+    expect(text.startsWith('0 一')).toBe(true);
+    expect(text.endsWith('一\n')).toBe(true);
+    expect(text).toMatch(/\[… \d+ characters were not kept …\]/);
   });
 
   test('[TOL3.4] a cut never leaves half a character, wherever it falls', async () => {

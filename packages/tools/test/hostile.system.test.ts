@@ -53,7 +53,9 @@ describe('hostile inputs', () => {
   let hands: { worker: Hands; chat: Hands };
   beforeAll(async () => {
     workspace = await DirectoryWorkspace.make({ x: 'x\n' });
-    world = await rig({ settings: { children: { total: 10_000, open: 10_000, perMinute: 1_000_000, planned: 500 } } });
+    world = await rig({
+      settings: { children: { total: 10_000, open: 10_000, perMinute: 1_000_000, planned: 500 } },
+    });
     const log = (_: string, message: string, data: unknown): void => void broken.push(message, data);
     // No command is run here, whatever gets through.
     const runCommand = (): Promise<never> => Promise.reject(new Error('a command got through'));

@@ -155,7 +155,9 @@ describe('spawning', () => {
   });
 
   test('[TOL3.8] a limit teaches: which, and what to do instead', async () => {
-    await using world = await rig({ settings: { children: { total: 100, open: 1, perMinute: 60, planned: 500 } } });
+    await using world = await rig({
+      settings: { children: { total: 100, open: 1, perMinute: 60, planned: 500 } },
+    });
     const chat = await world.chat();
     const input = { agentType: 'holder', prompt: 'x', blocking: false };
     await chat.get('a2a_spawn_subtask', input);
