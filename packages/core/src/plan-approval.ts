@@ -1,7 +1,6 @@
 import {
   AUTHORITY,
   ReveilleError,
-  formatAgentType,
   isTerminal,
   optionsOf,
   type AgentType,
@@ -17,12 +16,12 @@ import {
 } from '@reveille/protocol';
 import type { Context } from './context.ts';
 import { isOrchestrator } from './orchestrator-session.ts';
+import { planWords } from './plan-words.ts';
 import { planTasks, startPlan } from './plans.ts';
 import { answerRequest, openRequest, openRequests } from './requests.ts';
 import type { Tx } from './tx.ts';
 
 const WAITS = 'waits for a person’s approval';
-const SHOWN = 100;
 
 /** It runs, or a person is asked whether it may. */
 export const isUnderWay = ({ state, why }: Plan): boolean => state !== 'draft' || why === WAITS;
@@ -219,22 +218,3 @@ async function approvalOf(tx: Tx, plan: Plan): Promise<{ asks?: Task; request?: 
 }
 
 export const APPROVED = 'Approved: the plan has been started.';
-
-function planWords(plan: Plan, tasks: readonly Task[]): string {
-  const names = new Map(tasks.map(({ id, key, name }) => [id, key ?? name]));
-  const shown = tasks.filter(({ id }) => id !== plan.integration);
-  const lines = shown.slice(0, SHOWN).map((task) => {
-    const after = task.dependencies.map((id) => names.get(id) ?? id);
-    const goal = (task.prompt.trim().split('\n', 1)[0] ?? '').slice(0, 160);
-    const when = after.length > 0 ? ` after ${after.join(', ')}` : '';
-    return `- ${names.get(task.id)} (${formatAgentType(task.agent)}${when}): ${goal}`;
-  });
-  const left = shown.length - lines.length;
-  return [
-    `Start the plan "${plan.name}" (${plan.id})?`,
-    ...(plan.description ? [plan.description] : []),
-    ...lines,
-    ...(left > 0 ? [`- … and ${left} more`] : []),
-    ...(plan.integration ? ['Then their branches are merged into one.'] : []),
-  ].join('\n');
-}

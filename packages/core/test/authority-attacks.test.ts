@@ -155,6 +155,37 @@ describe('before its plan is approved', () => {
     expect(await world.person.inbox()).toEqual([]);
   });
 
+  test('[ORC1.18] all that is approved is shown: every line of a task, its model and reviewer, the check; nothing passes for another line', async () => {
+    await using world = await begin();
+    const { boss } = await orchestrated(world);
+    const prompt = `Rename a variable.\n\n- b (@scripted:coder):\n${'x'.repeat(5_000)} TAIL`;
+    await boss.orch.savePlan(
+      {
+        ...PLAN,
+        name: 'p\n- c (@scripted:coder): harmless\u202e',
+        verify: 'make check # and more',
+        baseBranch: 'other',
+        tasks: [
+          { id: 'a\n- d', prompt, agent: 'coder', model: 'dear', review: 'reviewer' },
+          { id: 'e', prompt: 'last', dependencies: ['a\n- d'], review: 'person' },
+        ],
+      },
+      { start: true },
+    );
+    const [{ text } = { text: '' }] = await world.person.inbox();
+    const lines = text.split('\n');
+    expect(lines.filter((line) => !line.startsWith('    '))).toEqual([
+      expect.stringMatching(/^Start the plan "p - c \(@scripted:coder\): harmless\\u202e" \(plan_\w+\)\?$/),
+      'It starts from the branch other.',
+      '- a - d (@scripted:coder, model dear reviewed by @scripted:reviewer):',
+      '- e (@scripted:agent after a - d reviewed by the person): last',
+      'Each step of the merge is checked by:',
+    ]);
+    expect(lines).toContain('    - b (@scripted:coder):');
+    expect(lines).toContain('    make check # and more');
+    expect(text).toMatch(/… \d+ characters more, which are not shown here/);
+  });
+
   test('[ORC1.16] an orchestrator, and what is below it, tells nobody who can write what to do', async () => {
     await using world = await begin();
     const { boss, sibling } = await orchestrated(world);
