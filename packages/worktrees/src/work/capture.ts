@@ -52,7 +52,9 @@ export async function capture(
   // Nobody else has what they name: their files are taken instead.
   await index.remove(await inventedLinks(scratch, checkout.start, base));
   const tracked = await alsoTracked(scratch, checkout, { base, head, names, laid });
-  await index.remove(tracked.untracked);
+  // As long as a link is there, git does not look for files in its folder.
+  const gone = [...tracked.links].flatMap(([path, oid]) => (oid === null ? [path] : []));
+  await index.remove([...tracked.untracked, ...gone]);
   const listed = [...new Set([...(await index.changed()), ...tracked.paths])];
   const sorted = await sortOut(listed, { scratch, checkout, patienceMs });
   const [changed, notices] = [sorted.changed, [...sorted.notices]];

@@ -1,4 +1,6 @@
+import { lstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Checkout } from '../checkout.ts';
 import { isGitName } from '../door/names.ts';
 import { atHome, REFS } from './refs.ts';
@@ -10,7 +12,7 @@ import { changesBetween, isLink, NONE } from './trees.ts';
 export interface AlsoTracked {
   /** Taken also where git ignores them. */
   readonly paths: readonly string[];
-  /** Ignored files that the agent took out of its index and kept. */
+  /** What the agent took out of its index: ignored files that it kept, and links to other repositories. */
   readonly untracked: readonly string[];
   /** Links to other repositories; null: the link goes. */
   readonly links: ReadonlyMap<string, string | null>;
@@ -108,7 +110,10 @@ function stagedBesides({ agent, ours }: Indexes): IndexEntry[] {
   );
 }
 
-/** With `git rm --cached` an agent says that a file is to stay and not to be tracked, if it is ignored besides. */
+/**
+ * With `git rm --cached` an agent says that a file is to stay and not to be tracked, if it is ignored besides. A link that is
+ * taken out is gone, unless its repository is there: git would add it again.
+ */
 async function untrackedBy(
   scratch: Scratch,
   checkout: Checkout,
@@ -120,12 +125,19 @@ async function untrackedBy(
   if (missing.length === 0) return [];
   // What we committed on top of the agent's commit its index never had.
   const added = new Set((await changesBetween(scratch, head, base)).map(({ path }) => path));
-  return await ignoredOf(
+  const own = missing.filter((path) => !added.has(path));
+  const isLinkOfOurs = (path: string): boolean => ours.get(path)?.mode === LINK_MODE;
+  const links = own.filter((path) => isLinkOfOurs(path) && !hasRepository(checkout, path));
+  const ignored = await ignoredOf(
     scratch,
     checkout,
-    missing.filter((path) => !added.has(path)),
+    own.filter((path) => !isLinkOfOurs(path)),
   );
+  return [...links, ...ignored];
 }
+
+const hasRepository = ({ path: root }: Checkout, path: string): boolean =>
+  lstatSync(join(root, asText(path), '.git'), { throwIfNoEntry: false }) !== undefined;
 
 async function ignoredOf(scratch: Scratch, { path }: Checkout, paths: readonly string[]): Promise<string[]> {
   if (paths.length === 0) return [];

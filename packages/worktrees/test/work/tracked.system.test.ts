@@ -86,6 +86,23 @@ test('[WKT6.51] a submodule that an agent moves to another commit or place is as
   expect(world.home.git('status', '--porcelain', '--ignore-submodules=none')).toBe('');
 });
 
+test('[WKT6.51] files in the place of a submodule that an agent took out are in the work, left or restored', async () => {
+  using world = await withSubmodule();
+  const agent = await world.checkout('task');
+  agent.git('rm', '-qf', 'vendor');
+  agent.write({ 'vendor/own.txt': 'own\n' });
+  const tip = await leftOf(agent);
+  expect(filesOf(world, tip)).toContain('vendor/own.txt');
+  expect(linksOf(world, tip)).toEqual({});
+  const kept = await snapshot(agent.checkout, 'kept');
+  const other = await world.checkout('other');
+  await restore(world.repository, kept.ref, { checkout: other.checkout });
+  other.write({ 'vendor/more.txt': 'more\n' });
+  const restored = await leftOf(other);
+  expect(filesOf(world, restored)).toEqual(expect.arrayContaining(['vendor/more.txt', 'vendor/own.txt']));
+  expect(linksOf(world, restored)).toEqual({});
+});
+
 test('[WKT6.51] a pull and a merge bring a submodule’s new commit, and not over the parent’s own', async () => {
   using world = await withSubmodule();
   const [parent, child] = [await world.checkout('parent'), await world.checkout('child')];
