@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { BUGS } from './bugs.ts';
 import { findBug, plant } from './plant.ts';
@@ -5,17 +6,27 @@ import { range, runSeeds, type JobResult, type SeedFailure } from './runner.ts';
 
 const USAGE = `npm run simulate -- [options]
 
+  --fresh N           run N seeds that nobody has run before, from a random start
   --seed N            replay one seed with a readable trace
   --seeds A..B        run these seeds
-  --count N --from M  run N seeds from M (from 1)
+  --count N --from M  run N seeds from M (1000 from 1)
+
   --jobs N            in so many processes (2)
   --until-failure     stop at the first seed that fails
   --seconds N         begin nothing more after so long
   --bug NAME          with a planted bug
-  --list-bugs         say which there are`;
+  --list-bugs         list the planted bugs
+  --help              print this
+
+Each failing seed is printed when it is found, with the command that replays it. The exit code is 1 if any failed.`;
+
+/** Far from the seeds that \`npm test\` runs, and short enough to be typed. */
+const FRESH_FROM = 1_000_000;
+const FRESH_TO = 4_000_000_000;
 
 const { values } = parseArgs({
   options: {
+    fresh: { type: 'string' },
     seed: { type: 'string' },
     seeds: { type: 'string' },
     count: { type: 'string' },
@@ -76,6 +87,12 @@ async function run(): Promise<void> {
 }
 
 function wanted(): [number, number] {
+  if (values.fresh !== undefined) {
+    const count = number('fresh', values.fresh);
+    const from = randomInt(FRESH_FROM, FRESH_TO);
+    console.log(`fresh seeds ${from}..${from + count - 1}`);
+    return [from, from + count - 1];
+  }
   const span = /^(\d+)\.\.(\d+)$/.exec(values.seeds ?? '');
   if (span) return [Number(span[1]), Number(span[2])];
   if (values.seeds !== undefined)
