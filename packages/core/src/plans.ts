@@ -20,7 +20,7 @@ import { modelFor } from './definitions.ts';
 import { titleOf } from './envelope.ts';
 import { makeReady, mayStart } from './graph.ts';
 import { integrateAlso, integrationInput, withIntegration } from './integration.ts';
-import { INTEGRATOR } from './integrator.ts';
+import { INTEGRATOR, isIntegrator } from './integrator.ts';
 import { checkDepth, countPlanned } from './limits.ts';
 import { offerTask } from './offers.ts';
 import { isOrchestrator, keepPlan } from './orchestrator-session.ts';
@@ -231,9 +231,7 @@ export async function addTask(
     dependencies: dependencies.map((dependency) => dependency.id),
     dependents: [],
     openDependencies: dependencies.filter((dependency) => dependency.state !== 'completed').length,
-    badDependencies: dependencies.filter((dependency) =>
-      ['failed', 'cancelled', 'blocked'].includes(dependency.state),
-    ).length,
+    badDependencies: dependencies.filter(isBad).length,
     budget,
     reviewer,
   });
@@ -242,24 +240,31 @@ export async function addTask(
   return id;
 }
 
-/** What was added after the integration began is merged by another one. */
+/**
+ * What is added after the integration began or was given up is merged by another one. It waits for everything that has not
+ * completed, because an integration merges what has completed and leaves the rest out.
+ */
 async function integrateAgain(tx: Tx, context: Context, plan: Plan, added: Task): Promise<void> {
   const name = `integration after ${added.key ?? added.id}`.slice(0, LENGTHS.name);
   const id = newId(context, 'task');
-  tx.put('task', { ...added, dependents: [...added.dependents, id] });
+  const others = (await planTasks(tx, plan.id)).filter((task) => task.id !== added.id && !isIntegrator(task));
+  const open = [added, ...others.filter(({ state }) => state !== 'completed')];
+  for (const task of open) tx.put('task', { ...task, dependents: [...task.dependents, id] });
   createTask(tx, context, {
     plan,
     place: await placeOf(tx, context, plan.owner),
     task: integrationInput(name, []),
     agent: INTEGRATOR,
     id,
-    dependencies: [added.id],
+    dependencies: open.map((task) => task.id),
     dependents: [],
-    badDependencies: added.state === 'blocked' ? 1 : 0,
+    badDependencies: open.filter(isBad).length,
     budget: added.budget,
   });
   tx.put('plan', { ...(await tx.need('plan', plan.id)), integration: id });
 }
+
+const isBad = ({ state }: Task): boolean => ['failed', 'cancelled', 'blocked'].includes(state);
 
 export async function startPlan(tx: Tx, plan: Plan): Promise<void> {
   if (plan.state !== 'draft') throw wrongState(plan, 'started');

@@ -67,6 +67,19 @@ test('[PLN6.4] nobody’s word stands for the merges: an integration is complete
   expect((await world.person.getPlan(plan.id)).plan.state).toBe('completed');
 });
 
+test('[PLN6.2] another integration waits for everything that the one that was given up waited for', async () => {
+  await using world = await start(files);
+  const { plan, tasks } = await world.plan({ a: [], b: [] });
+  for (const { task } of tasks) if (task.id === plan.integration) await world.person.cancelTask(task.id);
+  await world.person.addPlanTask(plan.id, { id: 'late', prompt: 'x' });
+  await quiet();
+  await world.worker('late').reports('x');
+  await world.worker('a').reports('x');
+  expect(await world.state('integration after late')).toBe('pending');
+  await world.worker('b').reports('x');
+  expect(await world.state('integration after late')).toBe('running');
+});
+
 test('[PLN6.3] a failed task blocks the integration, and its retry unblocks it', async () => {
   await using world = await start(files);
   const { plan } = await world.plan({ a: [], b: [] });
