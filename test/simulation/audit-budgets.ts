@@ -18,6 +18,8 @@ export class BudgetAudit {
   readonly #turnAt = new Map<string, number>();
   /** Nodes whose limits were set anew: what had been set aside before may be used all the same. */
   readonly #changed = new Set<string>();
+  /** When the host that holds a run began to. */
+  readonly #heldAt = new Map<string, number>();
   readonly #turnEpoch = new Map<string, number>();
   /** Per node: when the first run under it began. */
   readonly #firstAt = new Map<string, number>();
@@ -97,6 +99,7 @@ export class BudgetAudit {
       this.#openedAt.set(after.id, now);
       for (const { id } of ledger.budgets(budget)) if (!this.#firstAt.has(id)) this.#firstAt.set(id, now);
     }
+    if (before?.epoch !== after.epoch) this.#heldAt.set(after.id, now);
     // A turn that died ends on record when the run goes on or is ended, however long that takes: nobody is at it till then.
     const ended = before?.turn && before.turn.number !== after.turn?.number;
     const died = before?.host === null || before?.epoch !== this.#turnEpoch.get(after.id);
@@ -109,7 +112,7 @@ export class BudgetAudit {
     if (after.state !== 'ended' || before?.state === 'ended') return;
     const past = this.#past.get(after.id);
     this.#auditor.check(
-      past === undefined || now - past <= SOON_MS || !this.#auditor.calm(),
+      past === undefined || now - past <= SOON_MS || !this.#auditor.calmSince(past),
       'budgets',
       `${after.id} went on for ${now - (past ?? 0)} ms after it was past its budget`,
     );
@@ -129,15 +132,26 @@ export class BudgetAudit {
     }
   }
 
+  /** However the wall clock is turned: whoever holds a run for as long as all of it may last has ended it by then. */
+  #isStopped(run: Run, limit: number, now: number): void {
+    const due = Math.max((this.#heldAt.get(run.id) ?? 0) + limit, this.#turnAt.get(run.id) ?? 0);
+    this.#auditor.check(
+      now - due <= SOON_MS || !this.#auditor.calmSince(due - limit),
+      'budgets',
+      `a turn of ${run.id} went on for ${now - due} ms after its host had held it for the ${limit} ms that it may last`,
+    );
+  }
+
   /** A run whose time is up ends soon, and not before. Where clocks jump or hosts stop nobody can say when that is. */
   #wallTime(run: Run, budget: string | null): void {
-    if (!this.#auditor.calm()) return;
     const nodes = [...this.#auditor.ledger.budgets(budget)].flatMap(({ id, limits: { wallMs } }) =>
       wallMs === undefined ? [] : [{ wallMs, first: this.#firstAt.get(id) ?? 0 }],
     );
     if (nodes.length === 0) return;
     const limit = Math.min(...nodes.map(({ wallMs }) => wallMs));
     const now = this.#auditor.mono();
+    this.#isStopped(run, limit, now);
+    if (!this.#auditor.calm()) return;
     const due = Math.max((this.#openedAt.get(run.id) ?? 0) + limit, this.#turnAt.get(run.id) ?? 0);
     this.#auditor.check(
       now - due <= SOON_MS,

@@ -31,9 +31,8 @@ function auditMessage(auditor: Auditor, { before, after }: Delta<'message'>): vo
     );
   }
   const folded = after.state === 'dead' && before.state !== 'dead' && after.dead?.startsWith('folded');
-  const informational = ['progress', 'info', 'forecast'].includes(after.kind);
   auditor.check(
-    !folded || informational,
+    !folded || isInformational(after),
     'mail',
     `message ${after.id} is a ${after.kind} and was folded away`,
   );
@@ -57,6 +56,8 @@ function auditMessage(auditor: Auditor, { before, after }: Delta<'message'>): vo
   );
 }
 
+const isInformational = ({ kind }: Message): boolean => ['progress', 'info', 'forecast'].includes(kind);
+
 function auditNewMessage(auditor: Auditor, message: Message): void {
   const session = auditor.ledger.rows.session.get(message.to);
   auditor.check(
@@ -78,8 +79,10 @@ function auditNewMessage(auditor: Auditor, message: Message): void {
     'mail',
     `message ${message.id} was born ${message.state}`,
   );
+  // Several that come in one change may be folded by it.
+  const folded = message.dead?.startsWith('folded') === true && isInformational(message);
   auditor.check(
-    message.state !== 'dead' || session?.state === 'ended',
+    message.state !== 'dead' || session?.state === 'ended' || folded,
     'mail',
     `message ${message.id} was born dead for the open ${message.to}`,
   );

@@ -1,7 +1,10 @@
 import type { Change, Outcome, Settings } from '@reveille/core';
 import type { Request } from '@reveille/protocol';
+import { auditAdvances } from './audit-advances.ts';
 import { BudgetAudit } from './audit-budgets.ts';
 import { auditMail } from './audit-mail.ts';
+import { auditPlans } from './audit-plans.ts';
+import { ProgressAudit } from './audit-progress.ts';
 import { auditRequests } from './audit-requests.ts';
 import { auditStops } from './audit-stops.ts';
 import { SwapAudit } from './audit-swaps.ts';
@@ -44,6 +47,7 @@ export const INVARIANTS = {
   health: 'nobody is asked, passed on or given up before the time, on the monotonic clock',
   calls: 'every call is answered, in time, with what it asked for',
   work: 'every end says what was left; a dependent starts from it; a retry does not build on ruins',
+  conflicts: 'the owners of both tasks hear of a conflict between them',
   room: 'no agent is started without memory and disk for it, unless none is at work; no set of waits stops everything',
   engine: 'the engine meets no error that it does not expect',
 } as const;
@@ -61,6 +65,8 @@ export interface AuditorHooks {
   readonly gaveUp: (request: Request) => boolean;
   /** Nothing has happened yet that could hold anybody up, or turn a clock. */
   readonly calm: () => boolean;
+  /** Nothing has held anybody up since then. Clocks may have been turned. */
+  readonly calmSince: (moment: number) => boolean;
 }
 
 /** Looks at every change that is on disk, at the moment it is, and at nothing inside the engine. */
@@ -81,6 +87,7 @@ export class Auditor {
   readonly #hooks: AuditorHooks;
   readonly swaps = new SwapAudit(this);
   readonly #budgets = new BudgetAudit(this);
+  readonly #progress = new ProgressAudit(this);
   readonly #turnSince = new Map<string, number>();
   readonly #moved = new Map<string, { at: number; lives: number }>();
 
@@ -95,6 +102,10 @@ export class Auditor {
 
   calm(): boolean {
     return this.#hooks.calm();
+  }
+
+  calmSince(moment: number): boolean {
+    return this.#hooks.calmSince(moment);
   }
 
   gaveUp(request: Request): boolean {
@@ -127,7 +138,10 @@ export class Auditor {
     this.#auditPatience(durable);
     auditRequests(this, durable);
     auditStops(this, durable);
+    auditAdvances(this, durable);
+    auditPlans(this, durable);
     this.#budgets.look(durable);
+    this.#progress.look(durable);
     this.swaps.look(durable);
     this.sights.look(durable);
     return durable;

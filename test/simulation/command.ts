@@ -11,6 +11,7 @@ export const COMMANDS: Readonly<Record<string, MoreDeed>> = {
   retryWith: { habit: 'swap', weight: 1, act: retryWith },
   newRules: { habit: 'new_rules', weight: 6, act: newRules },
   takeOver: { habit: 'take_over', weight: 3, act: takeOver },
+  integrateAgain: { habit: 'integrate_again', weight: 2, act: integrateAgain },
   workThere: { habit: 'take_over', weight: 2, act: workThere },
 };
 
@@ -87,6 +88,16 @@ async function takeOver(world: World, person: Orchestrator): Promise<void> {
   if (!ready) return;
   world.trees.edit(task);
   if (world.chance.hit(0.5)) await person.resumeWorker(task.id);
+}
+
+/** A plan whose integration was given up gets another task, and with it another integration. */
+async function integrateAgain(world: World, person: Orchestrator): Promise<void> {
+  const { rows } = world.auditor.ledger;
+  const plan = world.chance.pick([...rows.plan.values()].filter(({ integration }) => integration !== null));
+  if (!plan?.integration || !world.mayGrow()) return;
+  if (!isTerminal(rows.task.get(plan.integration)?.state ?? 'completed'))
+    await person.cancelTask(plan.integration);
+  await person.addPlanTask(plan.id, { id: `after${world.nextPid()}`, prompt: 'this too' });
 }
 
 /** Edits where somebody was taken over, and lets it go on; now and then twice in a row. */

@@ -21,6 +21,7 @@ export class Disk {
   readonly store: Store;
   readonly dispatch: Dispatch;
   readonly #life: Life;
+  #unreadableUntil = -Infinity;
 
   constructor(life: Life) {
     this.#life = life;
@@ -41,7 +42,11 @@ export class Disk {
       get: (table, id) => this.#read(() => store.get(table, id)),
       find: (table, find) => this.#read(() => store.find(table, find)),
       sessionsWithMail: (limit) => this.#read(() => store.sessionsWithMail(limit)),
-      commit: (change) => (shared ? this.#commitShared(change) : this.#commitOwn(change)),
+      commit: (change) => {
+        const to = takenForCall(change);
+        if (to && !this.#life.dead) this.#life.world.takings.begin(to);
+        return shared ? this.#commitShared(change) : this.#commitOwn(change);
+      },
       barrier: () => (this.#life.dead ? never() : this.#life.answer(store.barrier())),
       undone: () => store.undone(),
       events: (after, limit) => this.#read(() => store.events(after, limit)),
@@ -91,6 +96,7 @@ export class Disk {
     if (host.store === 'hangs') return life.later(() => this.#read(op, whole));
     if (host.store === 'gone' || (world.strikes('read_error', 0.004) && !life.starting))
       return Promise.reject(failed());
+    if (world.timeline.now < this.#unreadableUntil && !whole) return Promise.reject(failed());
     const slow = world.options.shared && world.strikes('slow_read', 0.05) ? world.chance.int(1, 30) : 0;
     if (slow === 0) return op();
     if (whole) return life.answer(op().then((value) => world.timeline.sleep(slow).then(() => value)));
@@ -111,7 +117,16 @@ export class Disk {
 
   #record(change: Change, outcome: Outcome): Outcome {
     if (outcome.committed) this.#life.world.onDurable(change, outcome, this.#life);
+    if (outcome.committed && takenForCall(change)) this.#betweenTakingAndAnswer();
     return outcome;
+  }
+
+  /** A call has taken mail, on disk, and nobody has it yet. */
+  #betweenTakingAndAnswer(): void {
+    const { host, world } = this.#life;
+    if (world.strikes('unreadable_answer', 0.1)) this.#unreadableUntil = world.timeline.now + 3;
+    const longerThanALease = world.chance.pick([16_000, 20_000, 40_000]) ?? 16_000;
+    if (world.strikes('stall_with_answer', 0.3)) host.stall(longerThanALease);
   }
 
   /** What was applied since the last time goes to disk, all of it or nothing. */
@@ -143,6 +158,9 @@ export class Disk {
       world.crash(life, 'before a commit');
       return never();
     }
+    // Another host goes on with what this one was about to write.
+    if (writesRun(change) && world.hosts.length > 1 && world.strikes('hangs_in_commit', 0.03))
+      life.host.loseStore('hangs', world.chance.pick([17_000, 25_000]) ?? 17_000);
     if (life.host.store === 'hangs') return life.later(() => this.#commitShared(change));
     if (life.host.store === 'gone' || world.strikes('store_error', 0.02)) return life.refuse(failed());
     if (world.diskFull) return life.refuse(full());
@@ -154,6 +172,17 @@ export class Disk {
     return life.answer(Promise.resolve(outcome));
   }
 }
+
+const writesRun = ({ writes }: Change): boolean =>
+  writes.some(({ table, doc }) => table === 'run' && 'state' in doc && doc.state === 'open');
+
+/** Whose mail a call takes by this change. */
+const takenForCall = ({ writes }: Change): string | undefined =>
+  writes
+    .map(({ doc }) =>
+      'taken' in doc && doc.state === 'delivered' && doc.taken?.by === 'call' ? doc.to : undefined,
+    )
+    .find((to) => to !== undefined);
 
 function spoilt(change: Change): Change {
   const last = change.writes.at(-1);

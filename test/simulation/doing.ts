@@ -115,7 +115,7 @@ function childInput(agent: Process): SpawnInput {
   const other = world.has('permits') && world.chance.hit(0.4) ? { agentType: 'coder' } : {};
   const speaker = world.chance.hit(0.15) ? { agentType: 'speaker' } : other;
   const budget =
-    world.has('budgets') && world.chance.hit(0.3)
+    (world.has('budgets') && world.chance.hit(0.3)) || (world.has('inner_budgets') && world.chance.hit(0.5))
       ? {
           budget: {
             tokens: world.chance.int(10, 80),

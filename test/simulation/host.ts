@@ -56,6 +56,21 @@ export class Host {
     return this.life && !this.life.dead && !this.life.starting ? this.life : null;
   }
 
+  stall(ms: number): void {
+    this.stalledAt = this.#world.timeline.now + ms;
+    this.#world.say(this.life, `stalls for ${ms} ms`);
+    this.#world.faults.last(ms);
+    this.life?.stall(ms);
+  }
+
+  /** Its store answers nothing for a while, or fails. */
+  loseStore(how: 'gone' | 'hangs', ms: number): void {
+    this.#world.say(this.life, `its store ${how} for ${ms} ms`);
+    this.#world.faults.last(ms);
+    this.store = how;
+    this.#world.timeline.after(ms, () => this.storeBack());
+  }
+
   storeBack(): void {
     this.store = 'up';
     const hanging = this.hanging;

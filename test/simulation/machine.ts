@@ -143,7 +143,7 @@ export class Machine {
   /** LIM2: nobody is started without room, unless nobody was at work. Said only where it is sure when it was let in. */
   checkStart(started: Process): void {
     const world = this.#world;
-    if (!world.isCalm()) return;
+    if (!world.faults.isCalm) return;
     const { limits } = this.options;
     const disk = this.#looks.every(({ free }) => (free.diskBytes ?? Infinity) < limits.minDiskBytes);
     world.check(

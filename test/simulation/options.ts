@@ -33,8 +33,11 @@ export const FAULTS = [
 export const FAULTS_OF_FILES = ['no_worktree', 'work_not_taken', 'escape'] as const;
 /** Only where answers travel. */
 export const FAULTS_OF_CALLS = ['broken_exchange'] as const;
+/** They strike at the one moment at which mail is taken and not yet brought to its caller, or a run is being written. */
+export const FAULTS_OF_MOMENTS = ['unreadable_answer', 'stall_with_answer', 'hangs_in_commit'] as const;
 export type Fault =
   | (typeof FAULTS)[number]
+  | (typeof FAULTS_OF_MOMENTS)[number]
   | (typeof FAULTS_OF_FILES)[number]
   | (typeof FAULTS_OF_CALLS)[number];
 
@@ -51,6 +54,9 @@ export const FAULTS_THAT_HOLD_UP: readonly Fault[] = [
   'slow_commit',
   'read_error',
   'delayed_reports',
+  'unreadable_answer',
+  'stall_with_answer',
+  'hangs_in_commit',
 ];
 
 /** What agents and people do beyond plain work; also switched on and off by the seed. */
@@ -106,8 +112,18 @@ export const HABITS_OF_COMMAND = [
 ] as const;
 /** Drawn apart a third time: calls whose answers travel, side by side, and break off or are given up on the way. */
 export const HABITS_OF_CALLS = ['exchanges', 'calls_beside', 'calls_given_up', 'chat_calls'] as const;
+/** Drawn apart a fourth time: what is rare by itself and shows mistakes that nothing else shows. */
+export const HABITS_OF_MOMENTS = [
+  'given_up_in_time',
+  'odd_calls',
+  'short_turns',
+  'raise_stopped',
+  'inner_budgets',
+  'integrate_again',
+] as const;
 export type Habit =
   | (typeof HABITS)[number]
+  | (typeof HABITS_OF_MOMENTS)[number]
   | (typeof HABITS_OF_CALLS)[number]
   | (typeof HABITS_OF_STEERING)[number]
   | (typeof HABITS_OF_COMMAND)[number]
@@ -157,6 +173,8 @@ export function expand(seed: number): SimOptions {
   const commandRate = command.pick([0, 0, 0.6, 0.95]) ?? 0;
   const calls = new Chance(seed, 13);
   const callRate = calls.pick([0, 0.6, 0.95]) ?? 0;
+  const moments = new Chance(seed, 17);
+  const momentRate = moments.pick([0, 0, 0.95]) ?? 0;
   return {
     seed,
     hosts,
@@ -165,6 +183,7 @@ export function expand(seed: number): SimOptions {
       ...FAULTS.filter(() => chance.hit(faultRate)),
       ...FAULTS_OF_FILES.filter(() => files && apart.hit(faultRate)),
       ...FAULTS_OF_CALLS.filter(() => calls.hit(callRate)),
+      ...FAULTS_OF_MOMENTS.filter(() => moments.hit(momentRate * 0.6)),
     ]),
     habits: new Set([
       ...HABITS.filter(() => chance.hit(habitRate)),
@@ -172,6 +191,7 @@ export function expand(seed: number): SimOptions {
       ...HABITS_OF_STEERING.filter(() => steering.hit(steeringRate)),
       ...HABITS_OF_COMMAND.filter(() => command.hit(commandRate)),
       ...HABITS_OF_CALLS.filter(() => calls.hit(callRate)),
+      ...HABITS_OF_MOMENTS.filter(() => moments.hit(momentRate)),
     ]),
     wildness: chance.pick([0.3, 1, 1, 2.5]) ?? 1,
     plans: chance.hit(0.2) ? 2 : 1,
@@ -183,7 +203,7 @@ export function expand(seed: number): SimOptions {
     histories: chance.pick(HISTORY_MIXES) ?? ['tells'],
     steers: chance.hit(0.5),
     settings: {
-      ...settings(chance),
+      ...watchful(settings(chance), moments.hit(momentRate)),
       ...(steering.hit(steeringRate / 2) ? { orphans: 'hand_up' as const } : {}),
       ...(command.hit(commandRate / 6) ? { orchestrator: 'policy' as const } : {}),
     },
@@ -199,6 +219,10 @@ const HISTORY_MIXES: readonly (readonly History[])[] = [
   ['starts_anew'],
   ['tells', 'cannot_say', 'starts_anew'],
 ];
+
+/** Times that a simulated turn can be longer than. */
+const watchful = (set: Settings, is: boolean): Settings =>
+  is ? { ...set, health: { ...set.health, stuckAfterMs: 6_000, progressEveryMs: 6_000 } } : set;
 
 function settings(chance: Chance): Settings {
   const quick = chance.hit(0.6);

@@ -319,7 +319,7 @@ export class Process implements Agent {
     try {
       const asked = (): Promise<T> => make(travel?.orchestrator ?? life.engine.as(caller), abort.signal);
       const answered = world.invoke(life, `${this.identity} ${name}`, asked, verify);
-      if (waits) travel?.giveUpSoon(abort);
+      if (waits) travel?.giveUpSoon(abort, spec.session);
       const hears = (): boolean => this.alive && this.#stretch === stretch && !abort.signal.aborted;
       return await this.#arrive(travel ? travel.bring(answered, hears) : answered, stretch);
     } finally {

@@ -183,7 +183,7 @@ function checkBudgets(world: World): void {
  * counts as an estimate of its own, which no executor told of.
  */
 function checkUsage(world: World): void {
-  const calm = world.isCalm();
+  const calm = world.faults.isCalm;
   for (const run of world.auditor.ledger.rows.run.values()) {
     const told = world.usage.get(run.id) ?? [];
     const all = told.reduce((sum, { tokens }) => sum + tokens, 0);

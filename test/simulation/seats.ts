@@ -142,7 +142,7 @@ export class Seats {
       const wanted = { taskIds, mode: 'any', timeoutMs: 3_000 } as const;
       return (await travel.orchestrator.awaitSubtasks(wanted, { signal: abort.signal })).deliveries;
     });
-    travel.giveUpSoon(abort);
+    travel.giveUpSoon(abort, seat.session);
     const deliveries = await travel.bring(answered, () => !life.dead && !abort.signal.aborted);
     for (const delivery of deliveries) this.#world.took(seat.memory, delivery);
     for (const { message } of deliveries) this.#answerSoon(seat, message);

@@ -48,8 +48,21 @@ export const SIGHTS = [
   'answer with mail lost',
   'mail given while another call was under way',
   'read mail given back',
+  'call given up as it took mail',
+  'told of a loop',
+  'told of errors',
+  'told of a silence',
+  'told of progress',
+  'goes on with a raised budget',
 ] as const;
 export type Sight = (typeof SIGHTS)[number];
+
+const TOLD: Readonly<Record<string, Sight>> = {
+  'health.looping': 'told of a loop',
+  'health.errors': 'told of errors',
+  'health.stuck': 'told of a silence',
+  'health.progress': 'told of progress',
+};
 
 /** Counts what there was to see. */
 export class Sights {
@@ -63,6 +76,8 @@ export class Sights {
 
   look({ deltas, facts }: Durable): void {
     for (const { type, run } of facts) {
+      const told = TOLD[type];
+      if (told) this.saw(told);
       if (type === 'run.parked' && run) this.#parked.add(run);
       if (type === 'run.parked') this.saw('parked');
       if (type === 'turn.opened' && run && this.#parked.delete(run)) this.saw('resumed after parking');
@@ -79,6 +94,8 @@ export class Sights {
       if (is(delta, 'task') && !delta.before?.cancelling && delta.after.cancelling)
         this.saw('cancelled in a turn');
       if (is(delta, 'task') && delta.before?.waitingOn !== delta.after.waitingOn) this.#waits(delta.after);
+      if (is(delta, 'message') && !delta.before && delta.after.key.startsWith('budget:'))
+        this.saw('goes on with a raised budget');
       if (is(delta, 'plan') && delta.before?.state === 'active' && delta.after.state === 'paused')
         this.saw('plan paused');
       if (!is(delta, 'run')) continue;

@@ -54,7 +54,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     virtualMs: world.timeline.now,
     steps,
     events: world.auditor.ledger.facts.length,
-    struck: world.struck,
+    struck: world.faults.struck,
     sights: world.auditor.sights.seen,
     hash: hash?.digest('hex') ?? null,
   };
@@ -120,12 +120,7 @@ function scheduleFaults(world: World, host: Host): void {
       timeline.after(chance.skewed(1, options.activeMs), () => world.strikes(fault, 1) && strike());
   };
   often('crash_any_time', () => host.life && world.crash(host.life, 'out of the blue'));
-  often('stall', () => {
-    const ms = chance.pick([50, 3_000, 14_000, 20_000, 40_000]) ?? 50;
-    host.stalledAt = timeline.now + ms;
-    world.say(host.life, `stalls for ${ms} ms`);
-    host.life?.stall(ms);
-  });
+  often('stall', () => host.stall(chance.pick([50, 3_000, 14_000, 20_000, 40_000]) ?? 50));
   often('wall_jump', () => {
     const ms = chance.pick([-3_600_000, -1_500, 900, 60_000, 7_200_000]) ?? 900;
     host.wallOffset += ms;
@@ -137,20 +132,16 @@ function scheduleFaults(world: World, host: Host): void {
     world.say(null, `everything sleeps for ${ms} ms of the wall clock`);
   });
   often('disk_full', () => {
+    const ms = chance.skewed(20, 20_000);
     world.diskFull = true;
-    timeline.after(chance.skewed(20, 20_000), () => (world.diskFull = false));
+    world.faults.last(ms);
+    timeline.after(ms, () => (world.diskFull = false));
   });
-  for (const [fault, state] of [
+  for (const [fault, how] of [
     ['store_gone', 'gone'],
     ['store_hangs', 'hangs'],
-  ] as const) {
-    often(fault, () => {
-      const ms = chance.pick([100, 2_000, 13_500, 25_000, 30_000]) ?? 100;
-      world.say(host.life, `its store ${state} for ${ms} ms`);
-      host.store = state;
-      timeline.after(ms, () => host.storeBack());
-    });
-  }
+  ] as const)
+    often(fault, () => host.loseStore(how, chance.pick([100, 2_000, 13_500, 25_000, 30_000]) ?? 100));
 }
 
 /** From here on nothing goes wrong any more, and everybody does what is asked of them. */

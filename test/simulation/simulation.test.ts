@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import corpus from './corpus.json' with { type: 'json' };
 import { BUGS } from './bugs.ts';
 import { INVARIANTS } from './auditor.ts';
-import { FAULTS, FAULTS_OF_CALLS, FAULTS_OF_FILES } from './options.ts';
+import { FAULTS, FAULTS_OF_CALLS, FAULTS_OF_FILES, FAULTS_OF_MOMENTS } from './options.ts';
 import { plantInto } from './plant.ts';
 import { range, runSeeds, type JobResult } from './runner.ts';
 import { SIGHTS } from './sights.ts';
@@ -29,7 +29,9 @@ test(`every invariant holds in ${SEEDS} simulated worlds`, { timeout: TEN_MINUTE
   expect(result.seeds).toBe(SEEDS);
   // None of the faults is there in name only.
   expect(
-    [...FAULTS, ...FAULTS_OF_FILES, ...FAULTS_OF_CALLS].filter((fault) => !result.struck[fault]),
+    [...FAULTS, ...FAULTS_OF_FILES, ...FAULTS_OF_CALLS, ...FAULTS_OF_MOMENTS].filter(
+      (fault) => !result.struck[fault],
+    ),
   ).toEqual([]);
   expect(SIGHTS.filter((sight) => !result.sights[sight])).toEqual([]);
 });

@@ -1,5 +1,7 @@
+import { attempt } from './attempt.ts';
 import type { Habit } from './options.ts';
 import type { Process } from './process.ts';
+import { asCaller } from './seats.ts';
 
 /** Something an agent does in its turn if its seed has the habit. More of them go here. */
 export interface MoreDoing {
@@ -11,6 +13,10 @@ export interface MoreDoing {
 export const MORE_DOINGS: Readonly<Record<string, MoreDoing>> = {
   leave: { habit: 'leave', weight: 6, act: askLeave },
   restToAsk: { habit: 'rest_to_ask', weight: 6, act: restToAsk },
+  oddCalls: { habit: 'odd_calls', weight: 5, act: oddCalls },
+  longWork: { habit: 'odd_calls', weight: 2, act: longWork },
+  overspend: { habit: 'inner_budgets', weight: 4, act: overspend },
+  shortTurn: { habit: 'short_turns', weight: 10, act: shortTurn },
   beside: { habit: 'calls_beside', weight: 14, act: callBeside },
 };
 
@@ -82,5 +88,49 @@ async function restToAsk(agent: Process): Promise<void> {
   await agent.call('asks and rests', (to) => to.notifyParent({ type: 'question', message }));
   agent.endTurn('waits for an answer');
   // The script of this turn is over; the next one begins with the next turn.
+  await new Promise(() => {});
+}
+
+/** The same call again and again, or one that fails each time; who gave the work is told of it. */
+async function oddCalls(agent: Process): Promise<void> {
+  const { chance } = agent.world;
+  const fails = chance.hit(0.5);
+  agent.mind.memory.keep();
+  for (let i = chance.int(4, 8); i > 0; i--) {
+    const id = `t${agent.world.nextPid()}`;
+    agent.tell({ type: 'tool_call', id, name: 'read_file', digest: fails ? id : 'the same' });
+    await agent.work(chance.skewed(0, 200));
+    agent.tell({ type: 'tool_end', id, failed: fails, news: fails });
+  }
+}
+
+/** Says nothing for longer than anybody is used to. */
+function longWork(agent: Process): Promise<void> {
+  return agent.work(agent.world.chance.int(6_000, 12_000));
+}
+
+/** Uses more than it was given, perhaps, and goes on as if it had not. */
+async function overspend(agent: Process): Promise<void> {
+  const { world } = agent;
+  world.use(agent, world.chance.int(20, 90));
+  await agent.work(world.chance.int(3_500, 6_000));
+}
+
+/** Rests soon, and is woken soon: many short turns make a long time of work. */
+async function shortTurn(agent: Process): Promise<void> {
+  const { world, spec } = agent;
+  const { chance, timeline } = world;
+  await agent.work(chance.int(500, 3_500));
+  timeline.after(chance.int(50, 1_500), () => {
+    const life = world.anyLife();
+    if (!life) return;
+    void attempt(world, life, 'message', () =>
+      asCaller(world, life, { kind: 'person', name: 'p' }).sendMessage({
+        to: spec.task.id,
+        message: 'go on',
+      }),
+    );
+  });
+  agent.endTurn('waits to be told to go on');
   await new Promise(() => {});
 }

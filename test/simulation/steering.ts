@@ -1,4 +1,11 @@
-import { ReveilleError, type Orchestrator, type Request } from '@reveille/protocol';
+import {
+  ReveilleError,
+  type BudgetLimits,
+  type Orchestrator,
+  type Plan,
+  type Request,
+  type Task,
+} from '@reveille/protocol';
 import type { Life } from './life.ts';
 import type { Habit } from './options.ts';
 import { wordsFor } from './wishes.ts';
@@ -13,6 +20,7 @@ export interface MoreDeed {
 
 export const MORE_DEEDS: Readonly<Record<string, MoreDeed>> = {
   raiseBudget: { habit: 'raise', weight: 4, act: raiseBudget },
+  raiseStopped: { habit: 'raise_stopped', weight: 12, act: raiseStopped },
   answerTwice: { habit: 'answer_again', weight: 3, act: answerTwice },
   answerLate: { habit: 'answer_again', weight: 2, act: answerLate },
   pauseBusy: { habit: 'pause_busy', weight: 3, act: pauseBusy },
@@ -32,13 +40,7 @@ async function raiseBudget(world: World, person: Orchestrator): Promise<void> {
     ...(chance.hit(0.5) ? { turns: chance.int(3, 60) } : {}),
     ...(world.has('money') ? { usd: chance.int(1, 80) / 4 } : {}),
   };
-  try {
-    await person.raiseBudget(node.id, limits);
-  } catch (error) {
-    // Less than has been used may be refused.
-    if (error instanceof ReveilleError && error.code === 'invalid_input') return;
-    throw error;
-  }
+  if (!(await tryToRaise(person, node.id, limits))) return;
   const now = rows.budget.get(node.id)?.limits;
   // Somebody else may have set it again since.
   world.check(
@@ -46,6 +48,38 @@ async function raiseBudget(world: World, person: Orchestrator): Promise<void> {
     'durable',
     () => `the budget of ${node.id} was acknowledged and is not there`,
   );
+}
+
+/** False: it was refused, because more has been used already. */
+async function tryToRaise(
+  person: Orchestrator,
+  node: Plan['id'] | Task['id'],
+  limits: BudgetLimits,
+): Promise<boolean> {
+  try {
+    await person.raiseBudget(node, limits);
+    return true;
+  } catch (error) {
+    if (error instanceof ReveilleError && error.code === 'invalid_input') return false;
+    throw error;
+  }
+}
+
+/** Whoever stopped for its budget goes on with a little more of it, and soon stops again. */
+async function raiseStopped(world: World, person: Orchestrator): Promise<void> {
+  const { rows } = world.auditor.ledger;
+  const request = pick(world, ({ state, kind }) => state === 'open' && kind === 'budget');
+  const run = rows.run.get(request?.run ?? '');
+  if (!request || !run?.raises?.length) return;
+  if (world.chance.hit(0.3)) {
+    await person.answer({ request: request.id, answer: 'raise' });
+    return world.acknowledged(request.id, 'raise');
+  }
+  for (const { node, key, to } of run.raises) {
+    const limit = rows.budget.get(node)?.limits[key] ?? 0;
+    const more = key === 'wallMs' || key === 'usd' ? to : Math.max(limit + 1, to - limit);
+    await tryToRaise(person, node as Plan['id'] | Task['id'], { [key]: more });
+  }
 }
 
 /** Two answer at the same time: one of them counts. */

@@ -23,10 +23,16 @@ export class Travel {
     return this.#exchange.orchestrator;
   }
 
-  /** Now and then whoever waits does not want to any more. */
-  giveUpSoon(abort: AbortController): void {
+  /** Now and then whoever waits does not want to any more; now and then just as what it waits for is taken for it. */
+  giveUpSoon(abort: AbortController, session: string): void {
     const { chance, timeline } = this.#world;
-    if (this.#world.quiet || !this.#world.has('calls_given_up') || !chance.hit(0.3)) return;
+    if (this.#world.quiet) return;
+    if (this.#world.has('given_up_in_time') && chance.hit(0.5))
+      this.#world.takings.on(session, () => {
+        this.#world.auditor.sights.saw('call given up as it took mail');
+        timeline.after(chance.int(0, 2), () => abort.abort());
+      });
+    if (!this.#world.has('calls_given_up') || !chance.hit(0.3)) return;
     timeline.after(chance.skewed(0, 4_000), () => abort.abort());
   }
 

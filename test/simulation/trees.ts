@@ -178,7 +178,7 @@ export class Trees {
       with: { task: other as Task['id'] },
       began: chance.hit(0.5),
       files: ['a.ts'],
-      key: `${chance.int(1, 3)}`,
+      key: `${[task.id, other].toSorted().join('+')} ${chance.int(1, 3)}`,
     };
     return { escapes, conflicts: [news] };
   }

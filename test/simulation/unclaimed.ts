@@ -18,6 +18,8 @@ type Lease = NonNullable<ReturnType<World['memory']['tables']['leases']['get']>>
 const FAULTS_THAT_LOSE: ReadonlySet<Fault> = new Set([
   'store_error',
   'read_error',
+  'unreadable_answer',
+  'hangs_in_commit',
   'conflict',
   'slow_commit',
   'lost_offer',
@@ -65,9 +67,9 @@ export class Unclaimed {
 
   /** A fault may strike between two looks. */
   #isTroubled(): boolean {
-    const { struck, diskFull } = this.#world;
+    const { diskFull, faults } = this.#world;
     let count = 0;
-    for (const fault of FAULTS_THAT_LOSE) count += struck.get(fault) ?? 0;
+    for (const fault of FAULTS_THAT_LOSE) count += faults.struck.get(fault) ?? 0;
     const more = count > this.#struck;
     this.#struck = count;
     return more || diskFull;

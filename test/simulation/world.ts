@@ -14,14 +14,16 @@ import { Auditor, type Invariant } from './auditor.ts';
 import { Chance } from './chance.ts';
 import { ConnectionLost } from './connection-lost.ts';
 import type { Process } from './process.ts';
+import { Faults } from './faults.ts';
 import { within } from './ledger.ts';
 import { Host } from './host.ts';
 import type { Life } from './life.ts';
 import { Mind, readDelivery, readText, type Memory } from './mind.ts';
-import { FAULTS_THAT_HOLD_UP, type Fault, type Habit, type SimOptions } from './options.ts';
+import type { Fault, Habit, SimOptions } from './options.ts';
 import { OrchestratorAudit } from './audit-orchestrator.ts';
 import { PermitAudit } from './audit-permits.ts';
 import { Rules } from './rules.ts';
+import { Takings } from './takings.ts';
 import { Timeline } from './timeline.ts';
 import { Trees } from './trees.ts';
 
@@ -57,7 +59,8 @@ export class World {
   /** Per session: every message that reached whoever is behind it. */
   readonly experienced = new Map<string, Set<string>>();
   readonly calls = new Set<PendingCall>();
-  readonly struck = new Map<Fault, number>();
+  readonly faults: Faults;
+  readonly takings = new Takings();
   /** Per run: what its agents told of their use, when, and whether they had set it aside before. */
   readonly usage = new Map<string, { tokens: number; usd: number; at: number; reserved: boolean }[]>();
   /** Requests whose answer was acknowledged to whoever gave it. */
@@ -81,6 +84,7 @@ export class World {
     this.#trace = trace;
     this.chance = new Chance(options.seed, 2);
     this.timeline = new Timeline(() => this.chance.next());
+    this.faults = new Faults(this.timeline);
     const clock = { mono: () => this.timeline.now };
     this.memory = openMemory({ clock }).memory;
     this.auditor = new Auditor({
@@ -90,7 +94,8 @@ export class World {
       starting: () => this.hosts.some((host) => host.life?.starting ?? true),
       gaveUp: ({ task, key }) => this.gaveUp.has(`${task}/${key}`),
       unreserved: (run) => this.#unreserved(run),
-      calm: () => this.isCalm() && !this.struck.has('wall_jump') && !this.struck.has('laptop_sleeps'),
+      calmSince: (moment) => this.faults.isCalmSince(moment),
+      calm: () => this.faults.isCalm && !this.faults.turnedClocks,
     });
     this.orchestrators = new OrchestratorAudit(this.auditor, this.startedByPerson);
     this.trees = new Trees(this);
@@ -122,7 +127,7 @@ export class World {
   strikes(fault: Fault, probability: number): boolean {
     if (this.quiet || !this.options.faults.has(fault)) return false;
     if (probability < 1 && !this.chance.hit(Math.min(0.9, probability * this.options.wildness))) return false;
-    this.struck.set(fault, (this.struck.get(fault) ?? 0) + 1);
+    this.faults.strike(fault);
     return true;
   }
 
@@ -215,7 +220,9 @@ export class World {
       else process.vanish('with its engine');
     }
     this.onCrash(life);
-    this.timeline.after(this.chance.skewed(10, this.quiet ? 100 : 25_000), () => host.boot());
+    const ms = this.chance.skewed(10, this.quiet ? 100 : 25_000);
+    this.faults.last(ms);
+    this.timeline.after(ms, () => host.boot());
   }
 
   // What agents and people get.
@@ -316,11 +323,6 @@ export class World {
     const told = (this.usage.get(run) ?? []).filter(({ reserved }) => !reserved);
     const sum = (name: 'tokens' | 'usd'): number => told.reduce((all, one) => all + one[name], 0);
     return { tokens: sum('tokens'), usd: sum('usd') };
-  }
-
-  /** Nothing has struck that could keep a word from being recorded at once. */
-  isCalm(): boolean {
-    return FAULTS_THAT_HOLD_UP.every((fault) => !this.struck.has(fault));
   }
 
   /** Whoever answered was told that it counts: then it does, and no other. */
