@@ -26,7 +26,7 @@ export class Faults {
 
   /** Nothing has struck that could keep a word from being recorded at once. */
   get isCalm(): boolean {
-    return FAULTS_THAT_HOLD_UP.every((fault) => !this.struck.has(fault));
+    return this.isCalmSince(0);
   }
 
   get turnedClocks(): boolean {
