@@ -35,7 +35,7 @@ describe('plans', () => {
     const lines = out.split('\n');
     expect(lines[0]).toMatch(/^plan_\w+ {2}Fan out$/);
     for (const words of [
-      / failed +clock: invalid: the clock went backwards$/m,
+      / failed +clock: the clock went backwards$/m,
       / wake-up +test suite ← clock: failed, [\d.]+ m?s$/m,
       / completed +clock: it only goes forwards now$/m,
       / completed +test suite: all three hold/m,

@@ -235,7 +235,7 @@ test('[CLI1.21] a watch shows what is, whether it was there from the beginning o
     about.map((event) => drawEvent(event, (id) => early.name(id))).filter((line) => line?.includes('bad')),
   ).toEqual([
     'running     bad: started',
-    'failed      bad: invalid: it broke',
+    'failed      bad: it broke',
     'running     bad: started',
     'completed   bad: Done.',
   ]);

@@ -33,7 +33,7 @@ export async function askAboutFailure(
   // Only a person can log in, whoever's task it is.
   const toPerson = end.error?.class === 'auth';
   if (task.plan === null && owner.kind !== 'terminal' && !toPerson) return null;
-  const why = end.error ? `${end.error.class}: ${end.error.message}` : end.output;
+  const why = end.error ? errorWords(end.error) : end.output;
   const { request } = await openRequest(tx, context, task, {
     kind: 'failure',
     run,
@@ -46,3 +46,9 @@ export async function askAboutFailure(
   // An owner that the person decides over is told of the end, and of nothing that it could decide.
   return toPerson && owner.kind !== 'terminal' ? null : request.id;
 }
+
+/** Classes that tell a person nothing which the message does not. */
+const PLAIN: ReadonlySet<string> = new Set(['unknown', 'invalid']);
+
+const errorWords = ({ class: kind, message }: NonNullable<RunEnd['error']>): string =>
+  PLAIN.has(kind) ? message : `${kind}: ${message}`;

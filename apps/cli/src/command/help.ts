@@ -39,7 +39,7 @@ export function helpOf({ name, usage, summary, about, options, json }: Command):
     ];
   });
   return [
-    `reveille ${name}: ${summary}`,
+    ...wrap(`reveille ${name}: ${summary}`, COLUMNS),
     '',
     `  reveille ${name} ${usage}`.trimEnd(),
     '',

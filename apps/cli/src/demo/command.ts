@@ -18,22 +18,23 @@ export const DEMO_HELP = `reveille demo: a plan of eight tasks, run by scripted 
 
   reveille demo [options]
 
-The engine, its database, git and the worktrees are the real ones; the agents follow a script, so no key, no model
-and no network are needed. One of them fans out four subtasks, one of which fails and is tried again; another asks
-you a question, which is answered for you. At the end the work of all is merged into one branch, in a repository
-made for the occasion. It takes about 20 seconds.
+The engine, its database, git and the worktrees are the real ones; the agents follow a script, so
+no key, no model and no network are needed. One of them fans out four subtasks, one of which fails
+and is tried again; another asks you a question, which is answered for you. At the end the work of
+all is merged into one branch, in a repository made for the occasion. It takes about 20 seconds.
 
-With --backend the same plan is run by a real agent: the one you have installed, on a model that follows the script. Still
-no key, no account and no network are needed, and nothing of yours is used: no login, no key, no setting of it.
+With --backend the same plan is run by a real agent: the one you have installed, on a model that
+follows the script. Still no key, no account and no network are needed, and nothing of yours is
+used: no login, no key, no setting of it.
 
   --backend NAME  claude, codex, gemini, copilot, opencode, or builtin
-  --speed N   N times as fast (0.1 to 100)
-  --keep      keep the repository and the database, and say where; otherwise they are deleted
-  --json      every event as a line of JSON, then the summary
-  --help      this text
+  --speed N       N times as fast (0.1 to 100)
+  --keep          keep the repository and the database, and say where; otherwise they are deleted
+  --json          every event as a line of JSON, then the summary
+  --help          this text
 
-In a terminal the tree is redrawn in place; elsewhere every change is a line. NO_COLOR=1 turns colours off.
-Ctrl-C ends it.
+In a terminal the tree is redrawn in place; elsewhere every change is a line. NO_COLOR=1 turns
+colours off. Ctrl-C ends it.
 `;
 
 interface Options {
