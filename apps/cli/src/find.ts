@@ -81,12 +81,12 @@ export async function findEither(client: Finder, text: string, from = ANYWHERE):
   if (isId('task', text) || text.includes('/')) return { task: await findTask(client, text, from) };
   const plans = (await client.listPlans()).map(planCandidate);
   if (matches(text, plans).length > 0) {
-    const open = (await client.listTasks({ open: true })).map(taskCandidate);
+    const open = matches(text, (await client.listTasks({ open: true })).map(taskCandidate));
     const both: Candidate<Either>[] = [
       ...plans.map((found) => ({ ...found, value: { plan: found.value } })),
       ...open.map((found) => ({ ...found, value: { task: found.value } })),
     ];
-    return pick('plan or task', text, both, from);
+    return pick(open.length > 0 ? 'plan or task' : 'plan', text, both, from);
   }
   const task = await ifThere(findTask(client, text, from));
   if (task) return { task };

@@ -46,6 +46,8 @@ test('[CLI1.10] of several of one name the only one that runs is meant, else the
   const notes: string[] = [];
   const from = { repository: null, note: (text: string) => void notes.push(text) };
   expect((await findPlan(person, 'twice', from)).id).toBe(second.plan.id);
+  expect((await findEither(person, 'twice', from)).plan?.id).toBe(second.plan.id);
+  expect(notes.pop()).toBe(notes[0]);
   expect((await findTask(person, 'a', from)).task.plan).toBe(second.plan.id);
   expect((await findTask(person, 'twice/a', from)).task.plan).toBe(second.plan.id);
   expect(notes[0]).toMatch(
@@ -110,9 +112,7 @@ test('[CLI1.10] what is only in another repository is said to be of that', async
   const from = { repository: '/here', note: (text: string) => void notes.push(text) };
   expect((await findEither(person, 'Far', from)).plan?.id).toBe(plan.id);
   expect((await findEither(person, plan.id, from)).plan?.id).toBe(plan.id);
-  expect(notes).toEqual([
-    `No plan or task of this repository is called "Far"; this is about ${plan.id} in /there.`,
-  ]);
+  expect(notes).toEqual([`No plan of this repository is called "Far"; this is about ${plan.id} in /there.`]);
 });
 
 test('[CLI1.10] what does not exist is answered with the nearest', async () => {
