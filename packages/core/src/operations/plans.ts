@@ -25,10 +25,11 @@ import {
   storedRows,
 } from '../authority.ts';
 import { decideStart, type StartDecision } from '../checkout-start.ts';
+import type { Context } from '../context.ts';
 import { decide } from '../decide.ts';
 import { checkDelegation } from '../definitions.ts';
 import type { Host } from '../host.ts';
-import { checkPlan, foundAgent, resolveAgent, reviewerOf } from '../plan-rules.ts';
+import { checkPlan, foundAgent, resolveAgent, reviewerOf, type CheckedPlan } from '../plan-rules.ts';
 import { knownRepository } from '../repository-agents.ts';
 import { askAgain, checkGuards, startOrAsk } from '../plan-approval.ts';
 import { addTask, cancelPlan, createPlan, pausePlan, resumePlan } from '../plans.ts';
@@ -53,6 +54,30 @@ export function repositoryIn(input: unknown): string | null {
   const named = typeof input === 'object' && input && 'repository' in input ? input.repository : null;
   const path = RepositoryPath.safeParse(named);
   return path.success ? path.data : null;
+}
+
+interface Storing {
+  readonly start: boolean | undefined;
+  readonly startsFrom: StartDecision['startsFrom'];
+}
+
+async function storePlan(
+  context: Context,
+  caller: Caller,
+  checked: CheckedPlan,
+  { start, startsFrom }: Storing,
+): Promise<PlanId> {
+  return await decide(context, async (tx) => {
+    await checkCaller(tx, caller);
+    await checkGuards(tx, context, { caller, operation: 'savePlan' });
+    await checkDelegation(tx, context, caller, [...checked.agents, ...checked.reviewers.values()]);
+    const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
+    return createPlan(tx, context, checked, {
+      owner,
+      start: start === true && caller.kind !== 'worker',
+      startsFrom,
+    });
+  });
 }
 
 export function planOperations(
@@ -101,14 +126,7 @@ export function planOperations(
       if ('problems' in checked) throw invalidInput(checked.problems);
       const saving = { repository, ...options };
       const { startsFrom, note } = await decideSaved(context, caller, checked.plan, saving);
-      const id = await decide(context, async (tx) => {
-        await checkCaller(tx, caller);
-        await checkGuards(tx, context, { caller, operation: 'savePlan' });
-        await checkDelegation(tx, context, caller, [...checked.agents, ...checked.reviewers.values()]);
-        const owner = sessionOf(caller) ?? (await personSession(tx, context, nameOf(caller))).id;
-        const start = options.start === true && caller.kind !== 'worker';
-        return createPlan(tx, context, checked, { owner, start, startsFrom });
-      });
+      const id = await storePlan(context, caller, checked, { start: options.start, startsFrom });
       // A worker may have to ask first.
       if (options.start && caller.kind === 'worker') await startPlan(id);
       return { ...(await getPlan(id)), ...(note === null ? {} : { warning: note }) };

@@ -9,6 +9,7 @@ import {
   type ParsedReport,
   type Plan,
   type ReportResult,
+  type Run,
   type Task,
 } from '@reveille/protocol';
 import { staleness } from '../authority.ts';
@@ -136,15 +137,7 @@ async function conclude(
   }
   const ends = (await queuedMessages(tx, caller.session)).filter(isEnd);
   if (ends.length > 0 || unread.some(isEnd)) return { unread: take(tx, ends, takenBy(context, caller)) };
-  const problem = tx.leftBy(task, run.id)?.work?.problem;
-  if (run.takenOver)
-    throw new ReveilleError(
-      'wrong_state',
-      'A person works in your worktree. Wait until you are told that you go on, look at what is there, and report then.',
-    );
-  // It lives, and can report again.
-  if (problem)
-    throw new ReveilleError('workspace_failed', `Your work could not be taken: ${problem}. Report again.`);
+  checkTaken(run, tx.leftBy(task, run.id)?.work?.problem);
   const wish = { by: caller.session, why: 'given up by its parent' };
   await giveUp(tx, context, { plans, open, wish });
   const error = status === 'failed' ? { class: 'unknown' as const, message: report.error ?? output } : null;
@@ -157,6 +150,17 @@ async function conclude(
   } as const;
   await settle(tx, context, task, run, ending);
   return { result: { accepted: true } };
+}
+
+/** A report takes the work as it lies in the worktree. The worker lives, and can report again. */
+function checkTaken(run: Run, problem: string | null | undefined): void {
+  if (run.takenOver)
+    throw new ReveilleError(
+      'wrong_state',
+      'A person works in your worktree. Wait until you are told that you go on, look at what is there, and report then.',
+    );
+  if (problem)
+    throw new ReveilleError('workspace_failed', `Your work could not be taken: ${problem}. Report again.`);
 }
 
 const isEnd = ({ kind }: Message): boolean => kind === 'end';
