@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -88,8 +88,53 @@ describe('a start that fails says the same every time, and doctor finds it', () 
     const state = house.env['REVEILLE_HOME']!;
     const { told, doctor } = said(onSmallDisk(house, twice('mount -o remount,ro "$state"')));
     expect(told).toEqual([told[0], told[0]]);
-    expect(told[0]).toContain(`The folder ${state} cannot be used (EROFS: read-only file system`);
-    expect(doctor).toMatch(new RegExp(`^bad +data folder +${state} cannot be used \\(EROFS`, 'm'));
+    expect(told[0]).toContain(`${state} cannot be used (EROFS: read-only file system`);
+    expect(oneLine(doctor)).toContain(`bad data folder ${told[0]}`);
+    expect(oneLine(doctor)).toContain(`First, data folder: ${told[0]}`);
+  });
+
+  test('[DMN3.27] a folder lies where a file belongs, or a file where a folder belongs', async () => {
+    await using house = new House();
+    const state = house.env['REVEILLE_HOME']!;
+    const make = (name: string, means: 'mkdir' | 'touch'): string => {
+      mkdirSync(name.startsWith('logs/') ? join(state, 'logs') : state, { recursive: true, mode: 0o700 });
+      execFileSync(means, [join(state, name)]);
+      const kind =
+        means === 'mkdir' ? 'a folder, and Reveille needs a file' : 'no folder, and Reveille needs one';
+      return `${join(state, name)} is ${kind} there. Move it away and try again.`;
+    };
+    const wrong = async (name: string, means: 'mkdir' | 'touch'): Promise<string> => {
+      execFileSync('rm', ['-rf', state]);
+      const why = make(name, means);
+      for (let i = 0; i < 2; i++) {
+        const { code, out, err } = await house.run(['daemon', 'start']);
+        expect({ code: code > 1, out, err: err.replace('The daemon cannot start. ', '') }).toEqual({
+          code: true,
+          out: '',
+          err: `${why}\n`,
+        });
+      }
+      return why;
+    };
+    const doctor = async (): Promise<string> => oneLine((await house.run(['doctor'])).out);
+    await wrong('daemon.json', 'mkdir');
+    await wrong('daemon.guard', 'mkdir');
+    await wrong('logs/daemon.log', 'mkdir');
+    const identity = await wrong('identity.json', 'mkdir');
+    rmSync(join(state, 'daemon.guard'));
+    const [lock, guard] = [make('daemon.json', 'mkdir'), make('daemon.guard', 'mkdir')];
+    const three = await doctor();
+    expect(three).toContain(`bad lock file ${lock}`);
+    expect(three).toContain(`bad guard ${guard}`);
+    expect(three).toContain(`bad identity ${identity}`);
+    const logs = await wrong('logs', 'touch');
+    expect(await doctor()).toContain(`bad data folder ${logs}`);
+    const processes = await wrong('processes', 'touch');
+    expect(await doctor()).toContain(`The last start failed: ${processes}`);
+    execFileSync('rm', ['-rf', state]);
+    mkdirSync(join(state, 'supervision.json'), { recursive: true, mode: 0o700 });
+    expect((await house.run(['daemon', 'start'])).code).toBe(0);
+    expect((await house.run(['daemon', 'stop'])).out).toBe('Stopped.\n');
   });
 
   test('[DMN3.27] the database, the identity or the guard is damaged', async () => {
@@ -98,7 +143,7 @@ describe('a start that fails says the same every time, and doctor finds it', () 
     for (const [name, row, words] of [
       ['reveille.db', 'database', /is damaged or is not a database\. Move it away/],
       ['identity.json', 'identity', /is damaged\. Delete it/],
-      ['daemon.guard', 'database', /is damaged\. Run reveille daemon stop, delete the file/],
+      ['daemon.guard', 'guard', /is damaged\. Run reveille daemon stop, delete the file/],
     ] as const) {
       await house.run(['daemon', 'start']);
       await house.run(['daemon', 'stop']);

@@ -73,12 +73,14 @@ const daemonState = command({
 });
 
 export function words(status: DaemonStatus): string {
-  if (status.state === 'none') return `No daemon runs: ${status.why}.`;
+  if (status.state === 'none') return `No daemon runs: ${sentence(status.why)}`;
   if (status.state === 'silent')
     return `The daemon (process ${status.pid}, version ${status.version}) does not answer: ${status.why}. End it: reveille daemon stop.`;
   const { pid, version, startedAt } = status.health;
   return `The daemon runs: process ${pid}, version ${version}, ${status.url}, for ${duration(Date.now() - startedAt)}.`;
 }
+
+const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 
 const statusLines = (now: DaemonStatus): string[] => [
   words(now),
@@ -98,7 +100,7 @@ function supervisionLines({ state }: DaemonStatus, supervision: SupervisionStatu
   return [
     ...(state === 'none' ? [] : [supervisionWords(supervision)]),
     ...(state === 'none' && pid !== null ? [`Its supervisor (process ${pid}) starts it again soon.`] : []),
-    ...restarts.map(({ at: time, why }) => `Started again ${at(time)}: ${why}.`),
+    ...restarts.map(({ at: time, why }) => `Started again ${at(time)}: ${sentence(why)}`),
     ...(gaveUp ? [`The last start failed ${at(gaveUp.at)}: ${gaveUp.why}`] : []),
   ];
 }

@@ -72,8 +72,11 @@ function summary(findings: readonly Finding[]): string {
     return length > 0 ? [`${length} ${verdict}`] : [];
   });
   const toDo = WORST_FIRST.flatMap((verdict) => findings.filter((finding) => finding.verdict === verdict));
-  const first = toDo.find(({ verdict, advice, command }) => verdict !== 'good' && (advice !== '' || command));
+  // What does not work says itself what to do where it has no advice.
+  const first = toDo.find(
+    ({ verdict, advice, command }) => verdict === 'bad' || (verdict === 'weak' && (advice !== '' || command)),
+  );
   if (!first) return `${counts.join(', ')}. Nothing to do.`;
-  const words = [first.advice, first.command ?? ''].filter((each) => each !== '').join(' ');
+  const words = [first.advice, first.command ?? ''].filter((each) => each !== '').join(' ') || first.got;
   return `${counts.join(', ')}. First, ${first.name}: ${oneLine(words)}`;
 }

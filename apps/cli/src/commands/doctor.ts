@@ -120,6 +120,8 @@ async function dataFolder({ env }: Io): Promise<Finding[]> {
 const EXPECTED = {
   'data folder': 'a folder of your own that can be written, with room on its disk',
   identity: 'a secret that only you can read',
+  'lock file': 'a file of yours that names the daemon',
+  guard: 'an undamaged file that one daemon at a time can hold',
   database: 'an undamaged file',
 } as const;
 

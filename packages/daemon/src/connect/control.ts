@@ -1,6 +1,6 @@
-import { createClient, type Health } from '@reveille/protocol';
+import { createClient, isReveilleError, type Health } from '@reveille/protocol';
 import { placeOf, type Place } from '../place/folder.ts';
-import { findLock } from '../place/lock-file.ts';
+import { findLock, type FoundLock } from '../place/lock-file.ts';
 import { isAlive, readSupervision, type ProcessName, type SupervisionRecord } from '../supervision/record.ts';
 import { endpointOf, untilGone } from './find.ts';
 
@@ -33,7 +33,7 @@ const STOP_MS = 30_000;
 export async function daemonStatus({ env = process.env }: ControlOptions = {}): Promise<DaemonStatus> {
   const place = placeOf(env);
   const supervision = supervisionOf(place);
-  const found = findLock(place.lockFile);
+  const found = lockOrWhy(place);
   if (found.state === 'none') return { state: 'none', why: 'there is no lock file', supervision };
   if (found.state === 'stale') return { state: 'none', why: found.why, supervision };
   const { lock } = found;
@@ -43,6 +43,16 @@ export async function daemonStatus({ env = process.env }: ControlOptions = {}): 
     return { state: 'running', url: endpoint.url, health, supervision };
   } catch (error) {
     return { state: 'silent', pid: lock.pid, version: lock.version, why: String(error), supervision };
+  }
+}
+
+/** A lock file that cannot be read is no sign of a daemon. */
+function lockOrWhy({ lockFile }: Place): FoundLock {
+  try {
+    return findLock(lockFile);
+  } catch (error) {
+    if (!isReveilleError(error)) throw error;
+    return { state: 'stale', why: error.message };
   }
 }
 
@@ -64,7 +74,7 @@ export async function stopDaemon(
 ): Promise<boolean> {
   const { env = process.env, waitMs = STOP_MS } = options;
   const place = placeOf(env);
-  const found = findLock(place.lockFile);
+  const found = lockOrWhy(place);
   let stopped = found.state === 'live';
   if (found.state === 'live') await end(place, found.lock, waitMs);
   // A daemon that is just being started again, or will be, has no lock file yet.

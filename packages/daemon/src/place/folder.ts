@@ -78,8 +78,8 @@ export function openPlace(place: Place): void {
       if (uid !== process.getuid?.()) throw new Error(`it belongs to user ${uid}`);
       if ((mode & 0o077) !== 0) chmodSync(folder, 0o700);
     } catch (cause) {
-      const told = inWords(cause, folder);
-      if (isReveilleError(told, 'store_full')) throw told;
+      const told = inWords(cause, place.home);
+      if (isReveilleError(told)) throw told;
       const detail = cause instanceof Error ? cause.message : String(cause);
       const words = `The folder ${folder} cannot be used (${detail}). Set REVEILLE_HOME to one that is yours.`;
       throw new ReveilleError('store_failed', words, { data: { folder }, cause });

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { ReveilleError } from '@reveille/protocol';
+import { checkFile } from './trouble.ts';
 
 /**
  * One daemon per place, held by the operating system: an exclusive transaction on an empty SQLite file, whose lock the
@@ -12,6 +13,7 @@ const [BUSY, NOT_A_DATABASE] = [5, 26];
 
 /** Null: another process holds it. */
 export function takeGuard(path: string): Guard | null {
+  checkFile(path);
   const db = new DatabaseSync(path);
   try {
     db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');

@@ -9,6 +9,8 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { ReveilleError } from '@reveille/protocol';
+import { checkFile } from './trouble.ts';
 
 /** Readers see the old file or the new one, never half of one; nobody else may read either. */
 export function writePrivately(path: string, text: string): void {
@@ -37,15 +39,19 @@ export interface PrivateText {
 /** Null if there is none. Whoever it belongs to wrote it: one that is not this user's is a trap. */
 export function readPrivately(path: string): PrivateText | null {
   try {
+    checkFile(path);
     const { mode, uid, size } = statSync(path);
-    if (uid !== process.getuid?.()) throw new Error(`${path} belongs to user ${uid}, not to you`);
-    if (size > 1_000_000) throw new Error(`${path} is far too large`);
+    if (uid !== process.getuid?.()) throw refused(path, `belongs to user ${uid}, not to you`);
+    if (size > 1_000_000) throw refused(path, 'is far too large');
     return { text: readFileSync(path, 'utf8'), exposed: (mode & 0o077) !== 0 };
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;
   }
 }
+
+const refused = (path: string, why: string): ReveilleError =>
+  new ReveilleError('not_allowed', `${path} ${why}. Move it away and try again.`, { data: { path } });
 
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';

@@ -33,7 +33,9 @@ export function openFile({ path, migrations }: FileOptions): DatabaseSync {
 
 /** Throws what a start would throw because of damage. For a file that no engine uses now; nothing of it is changed. */
 export function examineSqlite(path: string): void {
-  if (!statSync(path, { throwIfNoEntry: false })?.size) return;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw isAFolder(path);
+  if (!found?.size) return;
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true });
@@ -77,10 +79,11 @@ function prepareFolder(path: string): number {
     const words = `The folder of ${path} cannot be used (${detail}). Create it, or name another place for the database.`;
     throw new ReveilleError('store_failed', words, { data: { path }, cause: error });
   }
-  throw new ReveilleError('store_failed', `${path} is a folder. Name a file for the database.`, {
-    data: { path },
-  });
+  throw isAFolder(path);
 }
+
+const isAFolder = (path: string): ReveilleError =>
+  new ReveilleError('store_failed', `${path} is a folder. Name a file for the database.`, { data: { path } });
 
 /**
  * EXCLUSIVE: a second engine on the same file is refused at once, and the shared memory that WAL needs otherwise is
