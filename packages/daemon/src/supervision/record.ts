@@ -1,3 +1,4 @@
+import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { z } from 'zod';
 import { jsonOf, readPrivately, writePrivately } from '../place/private-file.ts';
 import { processIdentity } from '../place/process-identity.ts';
@@ -29,18 +30,43 @@ const SupervisionRecord = z.object({
 });
 export type SupervisionRecord = z.infer<typeof SupervisionRecord>;
 
-const KEPT_RESTARTS = 20;
+/** So many of so many characters are less than a block of a disk. */
+const [KEPT_RESTARTS, LONGEST_WHY] = [10, 200];
 
-/** Null: there is none, or it is damaged, which hides only what happened before. */
+/** Null: there is none, or it cannot be read, which hides only what happened before. */
 export function readSupervision(path: string): SupervisionRecord | null {
-  const file = readPrivately(path);
-  const parsed = file && SupervisionRecord.safeParse(jsonOf(file.text));
-  return parsed?.success ? parsed.data : null;
+  try {
+    const parsed = SupervisionRecord.safeParse(jsonOf(readPrivately(path)?.text ?? ''));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null;
+  }
 }
 
 export function writeSupervision(path: string, record: SupervisionRecord): void {
-  const kept = { ...record, restarts: record.restarts.slice(-KEPT_RESTARTS) };
-  writePrivately(path, `${JSON.stringify(kept)}\n`);
+  const restarts = record.restarts
+    .slice(-KEPT_RESTARTS)
+    .map(({ at, why }) => ({ at, why: why.slice(0, LONGEST_WHY) }));
+  const text = `${JSON.stringify({ ...record, restarts })}\n`;
+  try {
+    writePrivately(path, text);
+  } catch (error) {
+    // A full disk has no room for another file. Without the name of the supervisor that waits for room, a stop would end
+    // nobody, and the daemon would start again after it.
+    overwrite(path, text, error);
+  }
+}
+
+/** In the blocks that the file has. A reader who meets half of it takes it for none. */
+function overwrite(path: string, text: string, why: unknown): void {
+  if (!existsSync(path)) throw why;
+  const file = openSync(path, 'r+');
+  try {
+    writeSync(file, text, 0);
+    ftruncateSync(file, Buffer.byteLength(text));
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Null: there is no such process. */
