@@ -1,4 +1,4 @@
-import type { Run, RunId, Task, TaskId } from '@reveille/protocol';
+import { isScarce, type Run, type RunId, type Task, type TaskId } from '@reveille/protocol';
 import type { Ports } from './context.ts';
 import { wantsPerson } from './ending.ts';
 import { isIntegrator } from './integrator.ts';
@@ -28,7 +28,11 @@ export async function collectLeft(world: World, run: RunId): Promise<Left> {
     world.log?.('warn', 'what a run left could not be collected', { run, error: String(error) });
     const last = task.lastRun ? (await store.get('run', task.lastRun))?.doc.end?.work : null;
     const work = { worktree: last?.worktree ?? '', branch: last?.branch ?? '', commit: null, files: [] };
-    return { work: { ...work, problem: String(error) }, findings: NOTHING_FOUND };
+    return {
+      work: { ...work, problem: String(error) },
+      findings: NOTHING_FOUND,
+      scarce: isScarce(error),
+    };
   }
 }
 

@@ -1,14 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { connect, placeOf } from '@reveille/daemon/connect';
+import { connect, daemonStatus, placeOf, stopDaemon } from '@reveille/daemon/connect';
 import { withScript } from '@reveille/executors';
 import type { Client, PlanId } from '@reveille/protocol';
 import { OwnHouse } from '../../../test/house.ts';
 import { findLock } from '../src/place/lock-file.ts';
-import { until } from './house.ts';
+import { processesOf, until } from './house.ts';
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 
@@ -172,4 +172,70 @@ describe.runIf(canMount())('a disk of worktrees that is full', () => {
     expect(await tasks()).toMatchObject([{ state: 'completed' }, { state: 'completed' }]);
     expect((await client.health()).pid).toBe(pid);
   });
+
+  test('[DMN3.30] a run whose work cannot be taken for want of room goes on with it when there is some', async () => {
+    using disk = smallDisk('24m')!;
+    await using house = new OwnHouse(
+      { 'a.txt': 'a\n' },
+      { REVEILLE_WORKTREES_HOME: join(disk.path, 'home'), REVEILLE_WORKTREES_POOL: '0' },
+    );
+    const { client, pid } = new Limited(house, await connect({ env: house.env }));
+    const prompt = withScript('Do.', {
+      steps: [
+        { do: 'edit', path: 'b.txt', content: 'b\n' },
+        { do: 'work', ms: 3_000 },
+        { do: 'report', output: 'Done.' },
+      ],
+    });
+    const { repository } = house;
+    const { plan } = await client.savePlan(
+      { name: 'taken', repository, integrate: false, tasks: [{ id: 'a', prompt }] },
+      { start: true },
+    );
+    const written = (): boolean =>
+      readdirSync(disk.path, { recursive: true }).some((path) => String(path).endsWith('/b.txt'));
+    await until(written);
+    const ballast = join(disk.path, 'ballast');
+    spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4k'], { stdio: 'ignore' });
+    const task = async () => (await client.getPlan(plan.id)).tasks[0]!;
+    // More often than a fault is tried again that somebody has to look at.
+    await until(async () => ((await task()).run?.faults ?? 0) > 2);
+    expect((await task()).task).toMatchObject({
+      state: 'waiting',
+      why: expect.stringMatching(/^workspace: .*disk is full/),
+    });
+    rmSync(ballast);
+    await until(async () => (await client.getPlan(plan.id)).plan.state === 'completed');
+    expect(house.git('show', 'reveille/taken/a:b.txt')).toBe('b\n');
+    expect((await client.health()).pid).toBe(pid);
+  });
 });
+
+describe.runIf(canMount())('a disk of the state folder that is full', () => {
+  test('[DMN3.23] a stop ends the supervisor of a daemon that died on it, for good', async () => {
+    using disk = smallDisk('10m')!;
+    const home = join(disk.path, 'state');
+    await using house = new OwnHouse({}, { REVEILLE_HOME: home, REVEILLE_DAEMON_RESTART: 'true' });
+    const { pid } = new Limited(house, await connect({ env: house.env }));
+    spawnSync('dd', ['if=/dev/zero', `of=${join(disk.path, 'ballast')}`, 'bs=4k'], { stdio: 'ignore' });
+    process.kill(pid, 'SIGKILL');
+    // Started by the second daemon that met the full disk; it waits for two seconds.
+    await until(() => processesOf(home).some((one) => argumentsOf(one).join(' ').includes('supervisor 2 ')));
+    await until(() => processesOf(home).length === 1);
+    expect((await daemonStatus({ env: house.env })).supervision).toMatchObject({
+      by: 'reveille',
+      pid: processesOf(home)[0],
+    });
+    expect(await stopDaemon({ env: house.env })).toBe(true);
+    expect(processesOf(home)).toEqual([]);
+  });
+});
+
+function argumentsOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    // It has just ended.
+    return [];
+  }
+}

@@ -137,7 +137,7 @@ async function conclude(
   }
   const ends = (await queuedMessages(tx, caller.session)).filter(isEnd);
   if (ends.length > 0 || unread.some(isEnd)) return { unread: take(tx, ends, takenBy(context, caller)) };
-  checkTaken(run, tx.leftBy(task, run.id)?.work?.problem);
+  checkTaken(run, tx.leftBy(task, run.id));
   const wish = { by: caller.session, why: 'given up by its parent' };
   await giveUp(tx, context, { plans, open, wish });
   const error = status === 'failed' ? { class: 'unknown' as const, message: report.error ?? output } : null;
@@ -153,14 +153,17 @@ async function conclude(
 }
 
 /** A report takes the work as it lies in the worktree. The worker lives, and can report again. */
-function checkTaken(run: Run, problem: string | null | undefined): void {
+function checkTaken(run: Run, left: ReturnType<Tx['leftBy']>): void {
   if (run.takenOver)
     throw new ReveilleError(
       'wrong_state',
       'A person works in your worktree. Wait until you are told that you go on, look at what is there, and report then.',
     );
+  const problem = left?.work?.problem;
   if (problem)
-    throw new ReveilleError('workspace_failed', `Your work could not be taken: ${problem}. Report again.`);
+    throw new ReveilleError('workspace_failed', `Your work could not be taken: ${problem}. Report again.`, {
+      data: { scarce: left.scarce === true },
+    });
 }
 
 const isEnd = ({ kind }: Message): boolean => kind === 'end';

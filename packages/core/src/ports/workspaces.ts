@@ -93,6 +93,8 @@ export interface Left {
   /** Null: it never had a checkout. */
   readonly work: WorkProduct | null;
   readonly findings: Findings;
+  /** Why the work could not be taken may pass by itself: the machine lacks room for something. */
+  readonly scarce?: boolean;
 }
 
 /** What is to become of uncommitted changes: as the call says or, null, the setting; where that is silent too, `otherwise`. */

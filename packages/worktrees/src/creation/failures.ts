@@ -43,7 +43,8 @@ function reasonOf(error: unknown): Reason {
     /Too many open files|Resource temporarily unavailable|Cannot allocate memory/i.test(words)
   )
     return 'exhausted';
-  if (/No space left|Out of diskspace|quota exceeded/i.test(words)) return 'disk_full';
+  // Git writes some files, such as a ref's, without saying what the system said.
+  if (/No space left|Out of diskspace|quota exceeded|couldn't write '/i.test(words)) return 'disk_full';
   if (['EROFS', 'EACCES', 'EPERM'].includes(code) || [SQLITE_READONLY, SQLITE_CANTOPEN].includes(kind))
     return 'read_only';
   if (/Read-only file system|Permission denied/i.test(words)) return 'read_only';

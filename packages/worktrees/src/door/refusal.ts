@@ -51,7 +51,8 @@ export function errno(error: unknown): string | undefined {
 
 const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'ENXIO', 'ETXTBSY']);
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-const LATER = new Set(['ELOOP', 'EMFILE', 'ENFILE', 'EBUSY', 'EAGAIN', 'EINTR', 'ESTALE']);
+const SCARCE = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
+const LATER = new Set([...SCARCE, 'ELOOP', 'EBUSY', 'EINTR', 'ESTALE']);
 
 /** Whatever went wrong, as an error of ours about the path that was asked for, never about a descriptor. */
 export function translate(error: unknown, path: string): ReveilleError {
@@ -71,10 +72,9 @@ export function translate(error: unknown, path: string): ReveilleError {
       options,
     );
   if (LATER.has(code))
-    return new ReveilleError(
-      'contention',
-      `${show(path)} cannot be reached now (${code}). Try again.`,
-      options,
-    );
+    return new ReveilleError('contention', `${show(path)} cannot be reached now (${code}). Try again.`, {
+      data: { ...options.data, scarce: SCARCE.has(code) },
+      cause: error,
+    });
   return new ReveilleError('internal', `${show(path)} failed (${code || String(error)}).`, options);
 }
