@@ -92,7 +92,9 @@ call() {
   listen
   reply=$rest
   [ "$reply" = gone ] && leave
-  [ -n "$letters" ] && take_letters call
+  via=call
+  [ "$1" = spawn ] && via=spawn
+  [ -n "$letters" ] && take_letters "$via"
 }
 
 # Every question and every failure in its history that nothing was done about.

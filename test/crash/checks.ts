@@ -87,7 +87,10 @@ function checkHandOvers(db: Snapshot, session: string, effects: readonly Effect[
     const [, via = '', id = '', kind, again] = words;
     const now = `by ${via} in life ${life}${again === '1' ? ', marked' : ''}`;
     const before = seen.get(id);
-    if (before !== undefined && (remembers || again !== '1') && !(kind === 'assignment' && !remembers))
+    // The same key again returns the end again, marked (SUB1.1): whoever asks for it is given it, remembered or not.
+    const isAskedFor = via === 'spawn' && again === '1';
+    const mayComeAgain = isAskedFor || (!remembers && (again === '1' || kind === 'assignment'));
+    if (before !== undefined && !mayComeAgain)
       report('doubled', `${session} was given ${id} (${kind}) twice: ${before}; ${now}`);
     seen.set(id, now);
     if (kind === 'assignment') {

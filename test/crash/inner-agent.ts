@@ -84,8 +84,8 @@ export class InnerAgent implements Agent {
     this.#fresh ||= letters.length > 0;
   }
 
-  takeDeliveries(deliveries: readonly Delivery[]): void {
-    this.take('call', deliveries.map(letterOf));
+  takeDeliveries(deliveries: readonly Delivery[], via: 'call' | 'spawn' = 'call'): void {
+    this.take(via, deliveries.map(letterOf));
   }
 
   note(...words: string[]): void {

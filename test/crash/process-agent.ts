@@ -109,7 +109,7 @@ class ProcessAgent implements Agent {
     const calls = this.#orchestrator;
     switch (call) {
       case 'spawn':
-        return (await calls.spawnSubtask(childInput(second, first), { blocking: false })).task;
+        return this.#spawn(childInput(second, first));
       case 'retry':
         await calls.retryTask(first as TaskId);
         return 'ok';
@@ -123,6 +123,13 @@ class ProcessAgent implements Agent {
       default:
         throw new Error(`no call "${call}"`);
     }
+  }
+
+  /** Spawned in an earlier life, the child may have ended; the call returns its end then. */
+  async #spawn(input: ReturnType<typeof childInput>): Promise<string> {
+    const result = await this.#orchestrator.spawnSubtask(input, { blocking: false });
+    if (result.state === 'ended' && result.delivery) this.#give([letterOf(result.delivery)]);
+    return result.task;
   }
 
   async #report(status: 'success' | 'failed'): Promise<string> {

@@ -90,7 +90,7 @@ async function delegate(
   const result = await agent.call((calls) => calls.spawnSubtask(input, options));
   agent.note('ack', 'spawn', input.key, result.task);
   if (result.state === 'needs_you') agent.takeDeliveries(result.deliveries);
-  if (result.state === 'ended' && result.delivery) agent.takeDeliveries([result.delivery]);
+  if (result.state === 'ended' && result.delivery) agent.takeDeliveries([result.delivery], 'spawn');
   for (;;) {
     await care(agent);
     const { task } = await agent.call((calls) => calls.getTask(result.task));

@@ -79,16 +79,15 @@ export class Workload {
       this.#world.effects.note(chat.session, 'ack', 'spawn', key, task);
     for (const child of [`${backend(chance)}:leaf`, `${remembering(chance)}:asker`]) {
       const input = childInput(child, `r${round}-${child}`);
-      noted(
-        input.key,
-        (await this.#patiently(() => chat.calls.spawnSubtask(input, { blocking: false }))).task,
-      );
+      const result = await this.#patiently(() => chat.calls.spawnSubtask(input, { blocking: false }));
+      noted(input.key, result.task);
+      if (result.state === 'ended' && result.delivery) this.#note(chat.session, 'spawn', [result.delivery]);
     }
     const input = childInput(`${backend(chance)}:leaf`, `r${round}-last`);
     const wait = () => chat.calls.spawnSubtask(input, { patienceMs: 5_000 });
     const waiting = this.#patiently(wait).then((result) => {
       noted(input.key, result.task);
-      if (result.state === 'ended' && result.delivery) this.#note(chat.session, 'call', [result.delivery]);
+      if (result.state === 'ended' && result.delivery) this.#note(chat.session, 'spawn', [result.delivery]);
     });
     waiting.catch((error: unknown) => {
       if (!this.#over) throw error;
