@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { loadInstead } from '../load-instead.ts';
 import { BUGS } from './bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 
@@ -31,12 +31,6 @@ export function plant(name: string): void {
   const bug = findBug(name);
   const url = new URL(bug.file, ROOT).href;
   // Fails here, before anything is simulated, if it does not fit.
-  plantInto(readFileSync(fileURLToPath(url), 'utf8'), bug);
-  registerHooks({
-    load(wanted, context, nextLoad) {
-      if (wanted !== url) return nextLoad(wanted, context);
-      const source = plantInto(readFileSync(fileURLToPath(url), 'utf8'), bug);
-      return { format: 'module-typescript', source, shortCircuit: true };
-    },
-  });
+  const planted = plantInto(readFileSync(fileURLToPath(url), 'utf8'), bug);
+  loadInstead(url, planted);
 }

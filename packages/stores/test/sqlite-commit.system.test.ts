@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqlite, type Backend, type CrashPoint } from '@reveille/stores';
 import { FakeClock } from './fake-clock.ts';
 import { message, task, writing } from './fixtures.ts';
@@ -13,14 +13,14 @@ const insert = (id: `task_${string}`) => ({
 });
 
 /** The connections that a program opens while this is in force. Node keeps no list of them. */
-function connectionsOf(): { readonly seen: Set<DatabaseSync>; readonly stop: () => void } {
-  const seen = new Set<DatabaseSync>();
-  const real = DatabaseSync.prototype.exec;
-  DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string): void {
+function watchConnections(): { readonly seen: Set<unknown>; readonly stop: () => void } {
+  const seen = new Set<unknown>();
+  const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: unknown, sql) {
     seen.add(this);
-    real.call(this, sql);
-  };
-  return { seen, stop: () => void (DatabaseSync.prototype.exec = real) };
+    spy.mockRestore();
+    if (this instanceof DatabaseSync) this.exec(sql);
+  });
+  return { seen, stop: () => spy.mockRestore() };
 }
 
 describe('sqlite, the commit itself', () => {
@@ -31,15 +31,16 @@ describe('sqlite, the commit itself', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'reveille-commit-'));
     at = () => {};
-    const { seen, stop } = connectionsOf();
+    const { seen, stop } = watchConnections();
     const path = join(folder, 'reveille.db');
     try {
       backend = await openSqlite({ path, clock: new FakeClock(), crashPoint: (name) => at(name) });
     } finally {
       stop();
     }
-    [connection] = [...seen] as [DatabaseSync];
-    expect(seen.size).toBe(1);
+    const [first] = seen;
+    if (!(first instanceof DatabaseSync)) throw new Error('openSqlite opened no connection.');
+    connection = first;
   });
   afterEach(async () => {
     await backend.close();
