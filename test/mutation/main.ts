@@ -21,6 +21,7 @@ system tests of these rooms notice. Exits with 1 if one survives that harmless.j
 
   --sample N          try N mutants (200)
   --seed TEXT         which ones (1); a larger sample of a seed holds the smaller ones
+  --part K/N          the Kth of N parts of the sample, for several machines
   --room core|stores  of one room only
   --file TEXT         of files whose path contains this only
   --only ID           one mutant, with its diff
@@ -39,6 +40,7 @@ const { values } = parseArgs({
   options: {
     sample: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
+    part: { type: 'string', default: '1/1' },
     room: { type: 'string' },
     file: { type: 'string' },
     only: { type: 'string' },
@@ -81,11 +83,19 @@ function isWanted(known: Result | undefined): boolean {
 
 function chosen(): Mutant[] {
   const mutants = allMutants(rooms()).filter(({ file }) => file.includes(values.file ?? ''));
-  if (values.only === undefined) return sampleOf(mutants, number('sample', values.sample), values.seed);
+  if (values.only === undefined)
+    return partOf(sampleOf(mutants, number('sample', values.sample), values.seed));
   const only = mutants.filter(({ id }) => id === values.only);
   if (only.length === 0) throw new Error(`There is no mutant "${values.only}". --list names them.`);
   for (const mutant of only) console.log(`${nameOf(mutant)}\n${diffOf(mutant)}`);
   return only;
+}
+
+function partOf(sample: readonly Mutant[]): Mutant[] {
+  const [, part = '', parts = ''] = /^(\d+)\/(\d+)$/.exec(values.part) ?? [];
+  if (part === '') throw new Error(`--part takes two numbers like 1/4, not "${values.part}".`);
+  const size = Math.ceil(sample.length / Number(parts));
+  return sample.slice((Number(part) - 1) * size, Number(part) * size);
 }
 
 function rooms(): Room[] {

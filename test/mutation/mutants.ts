@@ -16,6 +16,8 @@ export interface Mutant extends Edit {
   readonly file: string;
   readonly line: number;
   readonly operator: string;
+  /** The text in whose place the other is put. */
+  readonly was: string;
 }
 
 /** Every mutant of the rooms, file by file. */
@@ -32,11 +34,12 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   for (const visit of walk(source)) {
     for (const [operator, edits] of Object.entries(OPERATORS)) {
       for (const edit of edits(visit)) {
+        const was = source.slice(edit.start, edit.end);
         const name = nameOf(file, operator, edit, source);
         const nth = (times.get(name) ?? 0) + 1;
         times.set(name, nth);
         const id = nth === 1 ? name : `${name}.${nth}`;
-        mutants.push({ id, file, line: lineOf(source, edit.start), operator, ...edit });
+        mutants.push({ id, file, line: lineOf(source, edit.start), operator, ...edit, was });
       }
     }
   }
@@ -45,9 +48,9 @@ export function mutantsOf(file: string, source: string): Mutant[] {
 
 function nameOf(file: string, operator: string, { start, end, text }: Edit, source: string): string {
   const line = lineAround(source, start);
-  const parts = [file, operator, line.text.trim(), start - line.start, source.slice(start, end), text];
   const indented = line.text.length - line.text.trimStart().length;
-  parts[3] = start - line.start - indented;
+  const column = start - line.start - indented;
+  const parts = [file, operator, line.text.trim(), column, source.slice(start, end), text];
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 8);
   return `${basename(file, '.ts')}-${hash}`;
 }
@@ -65,7 +68,10 @@ export const apply = (source: string, { start, end, text }: Edit): string =>
 
 /** The source with the mutant in it, or null if that is no program. */
 export function plantMutant(mutant: Mutant): string | null {
-  const mutated = apply(readFileSync(ROOT + mutant.file, 'utf8'), mutant);
+  const source = readFileSync(ROOT + mutant.file, 'utf8');
+  if (source.slice(mutant.start, mutant.end) !== mutant.was)
+    throw new Error(`${mutant.file} was changed since its mutants were made. Begin anew with --resume.`);
+  const mutated = apply(source, mutant);
   return parses(mutated) ? mutated : null;
 }
 
