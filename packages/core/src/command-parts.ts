@@ -1,6 +1,7 @@
-import { gitArguments, isPowerful } from './shell-arguments.ts';
+import { gitArguments } from './shell-arguments.ts';
 import { within } from './shell-programs.ts';
 import { readShell, type SimpleCommand } from './shell-reader.ts';
+import { isPowerful } from './shell-variables.ts';
 import { HOLE, type ShellWord } from './shell-words.ts';
 
 /** One simple command out of a line for the shell, without its quotes. */
@@ -13,6 +14,8 @@ export interface CommandPart {
   readonly readings: readonly string[];
   /** Those in which the shell puts something in, with a `HOLE` for that: only the shell knows what it is. */
   readonly masks: readonly string[];
+  /** Words that its program may run as a command. A rule that forbids them may be meant. */
+  readonly maybe: readonly string[];
   /** More happens than the words show: a substitution, a redirection, a variable. Nothing that names it can vouch for it. */
   readonly opaque: boolean;
   /** Any command may run in it: a rule that forbids one may be meant. */
@@ -23,6 +26,10 @@ const MOST_PARTS = 100;
 const LONGEST_LINE = 200_000;
 const LONGEST_TEXT = 16_000;
 const DEEPEST = 4;
+const MOST_SUFFIXES = 40;
+const LONGEST_SUFFIX = 2_000;
+/** The folder of a program. */
+const BEFORE_NAME = /^(?:\/[\w.-]+)*\/s?bin\//;
 
 /**
  * The commands of a line, as far as they can be seen without running it: those joined by `&&`, `;` or pipes, those in
@@ -34,14 +41,28 @@ export function commandParts(line: string, depth = 0): readonly CommandPart[] | 
   if (line.length > LONGEST_LINE) return null;
   const { commands, compound, lost } = readShell(line);
   const found: CommandPart[] = [];
+  const composes = composesIndex(commands);
   for (const command of commands) {
     found.push(...partsOf(command, { compound, depth }));
     if (found.length > MOST_PARTS) return null;
   }
-  return lost ? [...found, UNREAD] : found;
+  return lost || composes ? [...found, UNREAD] : found;
 }
 
-export const UNREAD: CommandPart = { text: '', readings: [], masks: [], opaque: true, unread: true };
+/** A substitution that is only text somewhere, and an index into which something is put: together bash may run it. */
+function composesIndex(commands: readonly SimpleCommand[]): boolean {
+  const words = commands.flatMap((command) => command.words);
+  return words.some(({ text }) => /\$\(|`/.test(text)) && words.some(({ mask }) => FILLED_INDEX.test(mask));
+}
+
+export const UNREAD: CommandPart = {
+  text: '',
+  readings: [],
+  masks: [],
+  maybe: [],
+  opaque: true,
+  unread: true,
+};
 
 interface Surroundings {
   readonly compound: boolean;
@@ -65,6 +86,7 @@ function partsOf(command: SimpleCommand, around: Surroundings): readonly [Comman
   let part = own;
   const more: CommandPart[] = [];
   for (const each of inner) {
+    if (each.kind === 'maybe') part = { ...part, maybe: [...part.maybe, ...suffixesOf(each.words)] };
     if (each.kind === 'line') more.push(...partsOfLine(each.text, deeper));
     if (each.kind !== 'words') continue;
     const [run, ...others] = partsOf({ ...command, words: each.words }, deeper);
@@ -78,6 +100,9 @@ function partsOf(command: SimpleCommand, around: Surroundings): readonly [Comman
 const IDLE = new Set(['exec', ':', 'true', 'false']);
 /** A name with a substitution in its index: bash evaluates it in many places, whatever the quotes. */
 const EVALUATED = /\[[^\]]{0,200}(?:\$\(|`)/;
+
+/** The same with something put in. A pattern for names of files has a hole where its bracket begins. */
+const FILLED_INDEX = /\[[^\]\0]{0,200}\0/;
 
 function isUnread({ words, opaque }: SimpleCommand, name: string | null): boolean {
   const bare = withoutAssignments(words);
@@ -94,11 +119,25 @@ function partsOfLine({ text, mask }: ShellWord, { depth }: Surroundings): readon
   return mask.includes(HOLE) ? [...parts, UNREAD] : parts;
 }
 
+/** Each word with those after it, as a command: without the option or the sign that it is attached to. */
+const suffixesOf = (words: readonly ShellWord[]): string[] =>
+  words.slice(0, MOST_SUFFIXES).map((word, at) => {
+    const text = words
+      .slice(at, at + MOST_SUFFIXES)
+      .map((each) => each.text)
+      .join(' ');
+    return text
+      .slice(0, LONGEST_SUFFIX)
+      .replace(/^(?:--?[\w:-]*=?|[:!|@+]+)(?=[^\s=])/, '')
+      .replace(BEFORE_NAME, '');
+  });
+
 /** A command with the one that it runs: whoever names the first lets both through, and rules against either apply. */
 const joinedParts = (outer: CommandPart, inner: CommandPart): CommandPart => ({
   ...outer,
   readings: [...outer.readings, ...inner.readings],
   masks: [...outer.masks, ...inner.masks],
+  maybe: [...outer.maybe, ...inner.maybe],
   unread: outer.unread || inner.unread,
 });
 
@@ -115,6 +154,7 @@ function partOf(
     text: cut(texts[0] ?? ''),
     readings: [...new Set(texts.map(cut))],
     masks: [...new Set(shown)].filter((mask) => mask.includes(HOLE)),
+    maybe: [],
     opaque: opaque || isLong,
     unread,
   };

@@ -131,17 +131,22 @@ function applies(rule: PolicyRule, { tool, kind, part, path, agent, usd }: One):
 function mayApply(rule: PolicyRule, one: One): boolean {
   const { command, ...others } = rule;
   if (command === undefined || !one.part || rule.verdict === 'auto' || !applies(others, one)) return false;
-  const { unread, masks } = one.part;
+  const { unread, masks, maybe } = one.part;
+  if (maybe.some((each) => namesCommand(command, each))) return true;
   return unread || masks.some((mask) => mayMatch(oneBlank(command), mask));
 }
 
 /** To be asked about, it is enough that it is among them; to be let through, it must be all there is. */
 function commandApplies(pattern: string, { text, readings, opaque }: CommandPart, verdict: Verdict): boolean {
+  if (verdict === 'auto') return !opaque && wildcard(oneBlank(pattern), text);
+  return readings.some((each) => namesCommand(pattern, each));
+}
+
+/** "git push*" and "git push" alone: whoever names a command means it with its arguments. */
+function namesCommand(pattern: string, command: string): boolean {
   const wanted = oneBlank(pattern);
-  if (verdict === 'auto') return !opaque && wildcard(wanted, text);
-  // "git push*" and "git push" alone: whoever names a command means it with its arguments.
-  return readings.some(
-    (each) => wildcard(wanted, each) || wildcard(`${wanted} *`, each) || wildcard(wanted, smallProgram(each)),
+  return (
+    [wanted, `${wanted} *`].some((each) => wildcard(each, command)) || wildcard(wanted, smallProgram(command))
   );
 }
 

@@ -1,14 +1,16 @@
 import type { SimpleCommand } from './shell-reader.ts';
+import { isPowerful, isPowerfulName } from './shell-variables.ts';
 import { HOLE, type ShellWord } from './shell-words.ts';
 
 /**
  * How a program treats its arguments, where these hold other commands:
  * - `words`: the command that it runs, with its arguments
  * - `line`: text that it hands to a shell
+ * - `maybe`: words that it may run; nobody knows
  * - `opaque`: it runs something that cannot be read here
  */
 export type Within =
-  | { readonly kind: 'words'; readonly words: readonly ShellWord[] }
+  | { readonly kind: 'words' | 'maybe'; readonly words: readonly ShellWord[] }
   | { readonly kind: 'line'; readonly text: ShellWord }
   | { readonly kind: 'opaque' };
 
@@ -19,24 +21,11 @@ type Look = (args: readonly ShellWord[], command: Pick<SimpleCommand, 'input'>) 
 
 export const texts = (words: readonly ShellWord[]): string[] => words.map(({ text }) => text);
 
-/** Assignments that decide what later commands run. */
-export function isPowerful(assignment: string): boolean {
-  const name = assignment.slice(0, assignment.indexOf('=')).replace(/\+$/, '');
-  const value = assignment.slice(assignment.indexOf('=') + 1);
-  if (name === 'NODE_OPTIONS') return /require|import|loader|eval|-r/.test(value);
-  return (
-    POWERFUL.has(name) ||
-    /^(?:LD_|DYLD_|BASH_|GIT_CONFIG|GIT_EXEC|GIT_EXTERNAL|GIT_TEMPLATE|npm_config_)/i.test(name) ||
-    /(?:EDITOR|PAGER|COMMAND|ASKPASS|_SSH|_RSH|RUSTC|_WRAPPER|_RUNNER|_LINKER)$/.test(name)
-  );
-}
-
-const POWERFUL = new Set(
-  `PATH IFS ENV SHELL SHELLOPTS BASHOPTS PS0 PS1 PS2 PS3 PS4 CDPATH FPATH ZDOTDIR POSIXLY_CORRECT
-   MAKEFLAGS GNUMAKEFLAGS MAKEFILES TAR_OPTIONS GOFLAGS PERL5OPT PERL5DB PERL5LIB RUBYOPT RUBYLIB
-   PYTHONSTARTUP PYTHONPATH PYTHONHOME JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS
-   LESSOPEN LESSCLOSE BROWSER VISUAL`.split(/\s+/),
-);
+/** Whether a word is one of these long options, with or without a value. GNU programs and git let them be cut short. */
+export const isLongOption = (text: string, names: readonly string[]): boolean => {
+  const written = /^--([A-Za-z][\w-]*)(?:=|$)/.exec(text)?.[1];
+  return written !== undefined && names.some((name) => name.startsWith(written));
+};
 
 export const opaqueIf = (isOpaque: boolean): readonly Within[] => (isOpaque ? [OPAQUE] : EMPTY);
 export const anyOf = (args: readonly ShellWord[], pattern: RegExp): boolean =>
@@ -46,6 +35,13 @@ const opaqueWith =
   (pattern: RegExp): Look =>
   (args) =>
     opaqueIf(anyOf(args, pattern));
+
+/** A program that runs something if it has one of these long options, or a word that fits the pattern. */
+const opaqueWithLong =
+  (names: readonly string[], pattern = NOTHING): Look =>
+  (args) =>
+    opaqueIf(args.some(({ text }) => pattern.test(text) || isLongOption(text, names)));
+const NOTHING = /^(?!)/;
 
 const joined = (words: readonly ShellWord[]): ShellWord => ({
   text: texts(words).join(' '),
@@ -95,10 +91,16 @@ const GIT_RUNNERS = new Set([
   'citool',
   'cvsimport',
   'archimport',
+  'daemon',
+  'for-each-repo',
+  'hook',
   'shell',
   'p4',
   'svn',
 ]);
+/** Options of git's commands that name a program, or settings. */
+const GIT_PROGRAMS =
+  'exec upload-pack receive-pack open-files-in-pager extcmd config template access-hook'.split(' ');
 /** Options before the command of git that take a word. */
 const GIT_VALUED = new Set([
   '-C',
@@ -129,7 +131,7 @@ function inGit(args: readonly ShellWord[]): readonly Within[] {
   const runs =
     GIT_RUNNERS.has(command.text) ||
     (command.text === 'config' && setsProgram(more)) ||
-    anyOf(more, /^--(?:exec|upload-pack|receive-pack|open-files-in-pager|extcmd|config|template)|^ext::/) ||
+    more.some(({ text }) => text.startsWith('ext::') || isLongOption(text, GIT_PROGRAMS)) ||
     (command.text === 'rebase' && anyOf(more, /^-[a-z]*x/)) ||
     (command.text === 'grep' && anyOf(more, /^-O/)) ||
     (command.text === 'clone' && anyOf(more, /^-[cu]/)) ||
@@ -138,12 +140,12 @@ function inGit(args: readonly ShellWord[]): readonly Within[] {
   return opaqueIf(runs);
 }
 
-/** `git config` that may set what runs a program. The first word with a dot is taken for the name. */
+/** `git config` that may set what runs a program. Any word with a dot but the last may be the name. */
 function setsProgram(args: readonly ShellWord[]): boolean {
-  if (anyOf(args, /^(?:-e|--edit|edit)$/)) return true;
-  if (anyOf(args, /^(?:-l|--list|list|--get.*|get)$/)) return false;
-  const named = args.findIndex(({ text }) => /^[^-].*\./.test(text));
-  return named >= 0 && named < args.length - 1 && !GIT_HARMLESS.test(args[named]?.text ?? '');
+  if (args[0]?.text === 'edit' || anyOf(args, /^(?:-e|--ed)/)) return true;
+  if (/^(?:get|list)$/.test(args[0]?.text ?? '') || anyOf(args, /^(?:-l|--li.*|--get.*)$/)) return false;
+  const names = args.slice(0, -1).filter(({ text }) => /^[^-].*\./.test(text));
+  return names.some(({ text, mask }) => mask.includes(HOLE) || !GIT_HARMLESS.test(text));
 }
 
 const LONGEST_SCRIPT = 2_000;
@@ -155,8 +157,12 @@ const AWK_PIPES = /^(?:\s*\/[^/\\"[\n]*\/)?(?:[^|]|\|\|)*$/;
 function inAwk(args: readonly ShellWord[]): readonly Within[] {
   const isPlain = ({ text, filled }: ShellWord): boolean =>
     !filled && text.length < LONGEST_SCRIPT && !/system|getline|@/.test(text) && AWK_PIPES.test(text);
-  return opaqueIf(!args.every(isPlain) || anyOf(args, /^(?:-f|--file|-E|--exec|-l|--load|-i|--include)/));
+  const brings = ({ text }: ShellWord): boolean =>
+    /^-[fEliW]/.test(text) || isLongOption(text, ['file', 'exec', 'load', 'include']);
+  return opaqueIf(!args.every(isPlain) || args.some(brings));
 }
+
+const SED_BRINGS = ['expression', 'file'];
 
 function inSed(args: readonly ShellWord[]): readonly Within[] {
   const scripts: string[] = [];
@@ -164,7 +170,8 @@ function inSed(args: readonly ShellWord[]): readonly Within[] {
   for (let at = 0; at < args.length; at++) {
     const { text } = args[at] ?? { text: '' };
     const attached = /^(?:-[nErszu]*e|--expression=)([\s\S]*)$/.exec(text)?.[1];
-    if (/^(?:-[nErszu]*f|--file)/.test(text)) return [OPAQUE];
+    if (/^-[nErszu]*f/.test(text) || (attached === undefined && isLongOption(text, SED_BRINGS)))
+      return [OPAQUE];
     if (/^(?:-[nErszu]*l|--line-length)$/.test(text)) at++;
     else if (attached !== undefined) {
       isGiven = true;
@@ -197,13 +204,16 @@ export function isPlainSed(script: string): boolean {
 
 function inMake(args: readonly ShellWord[]): readonly Within[] {
   const isSent = args.some((word, at) => {
-    const attached = /^(?:-[A-Za-z]*f|--(?:make)?file(?:=|$))([\s\S]*)$/.exec(word.text)?.[1];
+    const isLong = isLongOption(word.text, ['file', 'makefile']);
+    const attached = (isLong ? /^[^=]*=?([\s\S]*)$/ : /^-[A-Za-z]*f([\s\S]*)$/).exec(word.text)?.[1];
     const file = attached === '' ? args[at + 1] : word;
     const name = attached || (file?.text ?? '');
     return attached !== undefined && (/^(?:-$|\/dev\/|\/proc\/)/.test(name) || !!file?.mask.includes(HOLE));
   });
   return opaqueIf(
-    isSent || anyOf(args, /^(?:--eval|-E)|^\w+\s*[?:+!]*=[\s\S]*[$`]|^\s*\.?SHELL\w*\s*[?:+!]*=|!=/),
+    isSent ||
+      args.some(({ text }) => isLongOption(text, ['eval'])) ||
+      anyOf(args, /^-E|^\w+\s*[?:+!]*=[\s\S]*[$`]|^\s*\.?SHELL\w*\s*[?:+!]*=|!=/),
   );
 }
 
@@ -225,7 +235,12 @@ function inSqlite(args: readonly ShellWord[]): readonly Within[] {
 const inTar: Look = (args) =>
   opaqueIf(
     /^[A-Za-z]*[IF]/.test(args[0]?.text ?? '') ||
-      anyOf(args, /^(?:--(?:check|to-c|use|rmt|rsh|info|new-vol|index)|-[A-Za-z]*[IF])/),
+      anyOf(args, /^-[A-Za-z]*[IF]/) ||
+      args.some(({ text }) => isLongOption(text, TAR_PROGRAMS)),
+  );
+const TAR_PROGRAMS =
+  'checkpoint-action to-command use-compress-program rmt-command rsh-command info-script new-volume-script'.split(
+    ' ',
   );
 
 /** `npm exec` runs what it is given; scripts of the repository are what they are called. */
@@ -233,8 +248,21 @@ function inNpm(args: readonly ShellWord[]): readonly Within[] {
   const at = args.findIndex(({ text }) => /^(?:exec|x|dlx)$/.test(text));
   if (anyOf(args, /^(?:-c|--call|explore$|node$|(?:--)?script-shell|--shell-mode)/))
     return opaqueIf(at >= 0 || anyOf(args, /shell|^(?:explore|node)$/));
-  if (at < 0 || args.slice(0, at).some(({ text }) => !text.startsWith('-'))) return EMPTY;
-  const words = args.slice(at + 1);
+  if (at < 0 || !texts(args.slice(0, at)).every(isBeforeExec)) return EMPTY;
+  return [...commandAfter(args.slice(at + 1)), { kind: 'maybe', words: args.slice(at + 1) }];
+}
+
+/** An option, what it takes, or a workspace: `npm run x` has a script of that name. */
+const isBeforeExec = (text: string, at: number, all: readonly string[]): boolean =>
+  text.startsWith('-') ||
+  /^workspaces?$|^foreach$/.test(text) ||
+  /^(?:-[^=]*|workspace)$/.test(all[at - 1] ?? '');
+
+/** What is no command of `pnpm` is run as a program. */
+const inPnpm: Look = (args) => [...inNpm(args), { kind: 'maybe', words: args }];
+
+/** The command after options. One of them may take the first word: then the command comes later. */
+function commandAfter(words: readonly ShellWord[]): readonly Within[] {
   const start = words.findIndex(({ text }) => !text.startsWith('-'));
   return start < 0 ? EMPTY : [{ kind: 'words', words: words.slice(start) }];
 }
@@ -242,15 +270,33 @@ function inNpm(args: readonly ShellWord[]): readonly Within[] {
 /** `poetry run touch m` */
 function inRunner(args: readonly ShellWord[]): readonly Within[] {
   const at = args.findIndex(({ text }) => text === 'run' || text === 'exec' || text === 'x');
-  const words = at < 0 ? [] : args.slice(at + 1);
-  const start = words.findIndex(({ text }) => !text.startsWith('-'));
-  return start < 0 ? EMPTY : [{ kind: 'words', words: words.slice(start) }];
+  if (at < 0) return EMPTY;
+  return [...commandAfter(args.slice(at + 1)), { kind: 'maybe', words: args.slice(at + 1) }];
 }
+
+/** `go env -w CC=…` */
+const setsGo = (args: readonly ShellWord[]): boolean =>
+  args[0]?.text === 'env' && anyOf(args.slice(1), /^--?w/);
 
 const RUNNERS = ['poetry', 'uv', 'pipenv', 'pdm', 'rye', 'hatch', 'bundle', 'rbenv', 'pyenv', 'asdf', 'mise'];
 
+/** What the shell puts in before a `=` may be a name, or a whole assignment. */
 const inAssignments: Look = (args) =>
-  opaqueIf(args.some(({ text }) => /^\w+\+?=/.test(text) && isPowerful(text)) || anyOf(args, /^-[A-Za-z]*n/));
+  opaqueIf(
+    args.some(({ text, mask }) => /^[^=]*\0/.test(mask) || (/^\w+\+?=/.test(text) && isPowerful(text))) ||
+      anyOf(args, /^-[A-Za-z]*n/),
+  );
+
+/** Builtins that put what they read or write into the variables that they are given. */
+const inSetter: Look = (args) =>
+  opaqueIf(
+    args.some(({ text, mask }) => {
+      const name = /^(?:-[A-Za-z]*?[av])?([A-Z_a-z]\w*)(?:\[|$)/.exec(text)?.[1];
+      return mask.startsWith(HOLE) || (name !== undefined && isPowerfulName(name));
+    }),
+  );
+const inMapfile: Look = (args, command) => (anyOf(args, /^-[A-Za-z]*C/) ? [OPAQUE] : inSetter(args, command));
+const inPrintf: Look = (args, command) => (args[0]?.text.startsWith('-v') ? inSetter(args, command) : EMPTY);
 
 /** Each program with a way of its own. */
 export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
@@ -269,7 +315,9 @@ export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ...['awk', 'gawk', 'mawk', 'nawk', 'original-awk'].map((name): [string, Look] => [name, inAwk]),
   ['make', inMake],
   ['gmake', inMake],
-  ...['npm', 'pnpm', 'yarn'].map((name): [string, Look] => [name, inNpm]),
+  ...['npm', 'yarn'].map((name): [string, Look] => [name, inNpm]),
+  ['pnpm', inPnpm],
+  ['just', opaqueWithLong(['command', 'shell'], /^-c/)],
   ...RUNNERS.map((name): [string, Look] => [name, inRunner]),
   ['conda', opaqueWith(/^run$/)],
   ['direnv', opaqueWith(/^exec$/)],
@@ -277,29 +325,39 @@ export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
   ['sqlite3', inSqlite],
   ...['mysql', 'mariadb'].map((name): [string, Look] => [name, opaqueWith(/\\!|system/i)]),
   ['psql', opaqueWith(/\\[!g]|^-f|program/i)],
-  ['split', opaqueWith(/^--filter/)],
-  ['sort', opaqueWith(/^--compress-prog/)],
+  ['split', opaqueWithLong(['filter'])],
+  ['sort', opaqueWithLong(['compress-program'])],
+  ...['sdiff', 'diff3'].map((name): [string, Look] => [name, opaqueWithLong(['diff-program'])]),
+  ['cpio', opaqueWithLong(['rsh-command'])],
+  ['cargo', opaqueWith(/^--config/)],
+  ...['pip', 'pip3'].map((name): [string, Look] => [name, opaqueWith(/^--(?:editor|python)/)]),
   ['rsync', opaqueWith(/^(?:-[a-zA-Z]*e|--rsh|--rsync-path)/)],
   ['scp', opaqueWith(/^-[oSD]/)],
   ['sftp', opaqueWith(/^-[oSD]/)],
-  ['zip', opaqueWith(/^(?:-[A-Za-z]*T|--unzip)/)],
+  ['zip', opaqueWithLong(['unzip-command'], /^-[A-Za-z]*T/)],
   ...['less', 'more'].map((name): [string, Look] => [name, opaqueWith(/^\+/)]),
   ...['nc', 'ncat', 'netcat'].map((name): [string, Look] => [
     name,
     opaqueWith(/^(?:-[a-z]*[ec]|--(?:sh-|lua-)?exec)/),
   ]),
-  ...['gcc', 'g++', 'cc', 'c++'].map((name): [string, Look] => [name, opaqueWith(/^-wrapper|^-fplugin/)]),
+  ...['gcc', 'g++', 'cc', 'c++', 'clang', 'clang++'].map((name): [string, Look] => [
+    name,
+    opaqueWith(/^(?:-wrapper|-fplugin|-B|-?-specs|-fuse-ld|@)/),
+  ]),
   ...['apt', 'apt-get', 'dpkg'].map((name): [string, Look] => [
     name,
     opaqueWith(/^(?:-o|--option|--(?:pre|post)-invoke)/),
   ]),
   ['rpm', opaqueWith(/^(?:-E|--eval|-D|--define|--pipe)/)],
   ['cmake', opaqueWith(/^-[EP]/)],
-  ['go', opaqueWith(/^--?(?:exec|toolexec|vettool)/)],
-  ['install', opaqueWith(/^--strip-p/)],
-  ['man', opaqueWith(/^-[PH]|^--(?:pager|html)/)],
-  ['mapfile', opaqueWith(/^-[A-Za-z]*C/)],
-  ['readarray', opaqueWith(/^-[A-Za-z]*C/)],
+  ['go', (args) => opaqueIf(anyOf(args, /^--?(?:exec|toolexec|vettool)|-extld/) || setsGo(args))],
+  ['install', opaqueWithLong(['strip-program'])],
+  ['man', opaqueWithLong(['pager', 'html'], /^-[PH]/)],
+  ['mapfile', inMapfile],
+  ['readarray', inMapfile],
+  ['printf', inPrintf],
+  ...['read', 'getopts'].map((name): [string, Look] => [name, inSetter]),
+  ['wait', (args, command) => (anyOf(args, /^-\w*p/) ? inSetter(args, command) : EMPTY)],
   ...['export', 'declare', 'typeset', 'local', 'readonly'].map((name): [string, Look] => [
     name,
     inAssignments,

@@ -1,5 +1,6 @@
-import { EMPTY, LOOKS, OPAQUE, anyOf, isPowerful, opaqueIf, texts, type Within } from './shell-arguments.ts';
+import { EMPTY, LOOKS, OPAQUE, anyOf, opaqueIf, texts, type Within } from './shell-arguments.ts';
 import type { SimpleCommand } from './shell-reader.ts';
+import { isPowerful } from './shell-variables.ts';
 import { HOLE, type ShellWord } from './shell-words.ts';
 
 interface Wrapper {
@@ -71,7 +72,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 const OPAQUE_PROGRAMS = new Set(
   `. source alias parallel su runuser script expect watch at batch crontab systemd-run nsenter unshare
    strace ltrace gdb tmux screen entr enable hash bind complete compgen fc ed ex vi vim nvim emacs m4 ssh
-   pwsh powershell osascript tclsh wish rlwrap start-stop-daemon run-parts setarch linux32 linux64 setpriv
+   pwsh powershell osascript tclsh wish ipython bpython ptpython view rview rvim gvim vimdiff emacsclient sudoedit rlwrap start-stop-daemon run-parts setarch linux32 linux64 setpriv
    capsh firejail bwrap proot dbus-run-session xvfb-run faketime fakeroot pkexec coproc foreach
    i386 x86_64 uname26 coresched newgrp systemd-nspawn machinectl socat jshell erl
    dc valgrind hyperfine perf concurrently nodemon watchexec onchange chpst nu elvish xonsh nix-shell`.split(
@@ -126,30 +127,54 @@ const INLINE: Readonly<Record<string, RegExp>> = {
 };
 /** Options of interpreters that take the next word. */
 const VALUED = /^-(?:[A-Za-z]*[WXQ]|[IrlCd]|-(?:require|import|loader|conditions|env-file|input-type))$/;
-/** Modules of Python that run what they are given or sent. */
-const RUNS_INPUT = /^(?:timeit|code|pdb|asyncio)$/;
+/** Modules of Python that run what they are given or sent, or another module. */
+const RUNS_INPUT =
+  /^(?:timeit|code|pdb|asyncio|c?profile|trace|runpy|idlelib.*|ipython|bpython|ptpython|coverage|debugpy|viztracer|memory_profiler|kernprof)$/i;
 const ASKS_ONLY = /^(?:-[vVh]|--version|--help|--test|--check)$/;
 
 /** What the arguments of a program hold besides; empty: what it is called is all that is to be known. */
 export function within(name: string, args: readonly ShellWord[], command: SimpleCommand): readonly Within[] {
-  // Not every file system tells capitals from small letters.
-  const program = name.toLowerCase();
+  const program = plainName(name);
   const look = LOOKS.get(program);
   if (look) return look(args, command);
   if (OPAQUE_PROGRAMS.has(program)) return [OPAQUE];
   if (SHELLS.has(program)) return inShell(args, command);
   if (Object.hasOwn(WRAPPERS, program)) return inWrapper(program, args);
   const inline = INLINE[program.replace(/[\d.]+$/, '')];
-  return inline ? inInterpreter(inline, args) : EMPTY;
+  return inline ? inInterpreter(program, inline, args) : inUnknown(program, args);
 }
+
+/** Programs whose arguments are text, names or numbers. Of all others nobody knows whether they run what they are given. */
+const RUNS_NOTHING = new Set(
+  `echo test [ [[ : true false which type whereis whatis apropos help grep egrep fgrep zgrep ag ack cat tac ls dir tree
+   head tail wc uniq cut paste tr rev nl od xxd hexdump strings diff cmp comm join column fold fmt expand mkdir rmdir rm cp
+   mv ln chmod chown chgrp touch truncate mktemp tee stat file du df pwd cd pushd popd basename dirname realpath readlink
+   date cal sleep seq expr kill pkill killall pgrep ps top free uptime uname hostname id whoami groups set unset shift
+   return exit break continue unalias umask ulimit jq yq dd gzip gunzip xz bzip2 zcat md5sum sha1sum sha256sum base64
+   curl wget ping brew apk pacman dnf yum gem rustup rake gradle mvn tsc eslint prettier vitest jest pytest`.split(
+    /\s+/,
+  ),
+);
+
+const inUnknown = (program: string, args: readonly ShellWord[]): readonly Within[] =>
+  RUNS_NOTHING.has(program) ? EMPTY : [{ kind: 'maybe', words: args }];
+
+/** Not every file system tells capitals from small letters; and there are `vim.basic`, `nc.traditional`, `bash-static`. */
+const plainName = (name: string): string =>
+  name.toLowerCase().replace(/[.-](?:basic|tiny|nox|gtk3|traditional|openbsd|distrib|static)$/, '');
 
 function inShell(args: readonly ShellWord[], { input }: Pick<SimpleCommand, 'input'>): readonly Within[] {
   const all = texts(args);
   if (all.length > 0 && all.every((text) => /^--(?:version|help)$/.test(text))) return EMPTY;
+  // Of `fish`, and of shells that nobody thought of.
+  if (all.some((text) => /^--(?:command|init-command)/.test(text))) return [OPAQUE];
   const flag = all.findIndex((text) => /^[-+][A-Za-z]*c[A-Za-z]*$/.test(text));
-  const script = all.findIndex((text, i) => !/^[-+]/.test(text) && !/^[-+][oO]$/.test(all[i - 1] ?? ''));
+  const isValue = (i: number): boolean => /^[-+][A-Za-z]*[oO]$/.test(all[i] ?? '');
+  const script = all.findIndex((text, i) => !/^[-+]/.test(text) && !isValue(i - 1));
   if (flag >= 0 && (script < 0 || flag < script)) {
-    const line = args.slice(flag + 1).find(({ text }) => !/^[-+]/.test(text));
+    const line = args.find(
+      ({ text }, i) => i > flag && !/^[-+]/.test(text) && (i - 1 === flag || !isValue(i - 1)),
+    );
     return line ? [{ kind: 'line', text: line }] : [OPAQUE];
   }
   // Otherwise it reads a file, or whatever it is sent.
@@ -175,15 +200,20 @@ function inWrapper(program: string, args: readonly ShellWord[]): readonly Within
     if (!isOption && !isAssignment) break;
     const option = isAssignment ? NO_WORD : optionOf(text, WRAPPERS[program] ?? {});
     opaque ||= mask.includes(HOLE) || (isAssignment ? isPowerful(text) : option.opaque);
-    if (option.takesNext) at++;
+    if (option.takesNext) opaque ||= isSpread(args[++at]);
   }
   // A line for a shell may come after the words that are skipped.
+  opaque ||= args.slice(at, at + skip).some(isSpread);
   opaque ||= args.slice(at, at + skip + 1).some(({ text }, i) => i > 0 && text.startsWith('-'));
   const words = args.slice(at + skip);
   if (words.length === 0) return opaque || /^(?:sudo|doas|chroot)$/.test(program) ? [OPAQUE] : EMPTY;
   const inner = program.endsWith('xargs') ? fedWords(args.slice(0, at), words) : words;
   return [{ kind: 'words', words: inner }, ...(opaque ? [OPAQUE] : EMPTY)];
 }
+
+/** What the shell puts in may be several words, of which the last are a command. */
+const isSpread = (word: ShellWord | undefined): boolean =>
+  word?.filled === true && word.mask.startsWith(HOLE);
 
 const NO_WORD = { takesNext: false, opaque: false };
 const LONG_WITHOUT_WORD =
@@ -209,15 +239,16 @@ function fedWords(options: readonly ShellWord[], words: readonly ShellWord[]): r
 }
 
 /** A script in a file is what the program is called with; one in the arguments, or one that it is sent, is not read. */
-function inInterpreter(inline: RegExp, args: readonly ShellWord[]): readonly Within[] {
-  if (anyOf(args, /^data:/)) return [OPAQUE];
+function inInterpreter(program: string, inline: RegExp, args: readonly ShellWord[]): readonly Within[] {
+  if (anyOf(args, /(?:^|=)data:/)) return [OPAQUE];
   for (let at = 0; at < args.length; at++) {
     const { text, mask } = args[at] ?? { text: '', mask: '' };
     if (mask.startsWith(HOLE) || /^(?:-$|\/dev\/|\/proc\/)/.test(text) || inline.test(text)) return [OPAQUE];
     // `python -m name`
-    const module = /^-[A-Za-z]*?m(.*)$/.exec(text)?.[1];
+    const module = program.startsWith('py') ? /^-[A-Za-z]*?m(.*)$/.exec(text)?.[1] : undefined;
     if (module !== undefined) return opaqueIf(RUNS_INPUT.test(module || (args[at + 1]?.text ?? '')));
-    if (VALUED.test(text)) at++;
+    // Of some, as `-l` of Perl, the word is left out: what looks like an option is one.
+    if (VALUED.test(text) && !args[at + 1]?.text.startsWith('-')) at++;
     else if (!text.startsWith('-')) {
       // It may be the value of the option before it, and the program come later.
       const isValue = at > 0 && /^-[^=]*$/.test(args[at - 1]?.text ?? '');

@@ -1,4 +1,5 @@
 import { DEEPEST, META, WordReader } from './shell-word-reader.ts';
+import { isPowerfulName } from './shell-variables.ts';
 import { HOLE, Unreadable, isWord, type ShellWord } from './shell-words.ts';
 
 /** A command with its arguments, as one process or builtin would get them. */
@@ -217,7 +218,7 @@ class ShellReader extends WordReader {
       this.at += 2;
       return this.arithmetic();
     }
-    this.word();
+    if (isPowerfulName(this.word().text)) throw new Unreadable();
     this.skipBlanks();
     // `for name do`: the next word is of the grammar.
     if (!/^in[ \t;\n]/.test(this.line.slice(this.at, this.at + 3))) return;
@@ -306,6 +307,7 @@ class ShellReader extends WordReader {
         this.at = stop < 0 ? this.line.length : stop + 1;
         const read = tabs ? raw.replace(/^\t+/, '') : raw;
         if (read === end) break;
+        if (!quoted && this.#isContinued(read, end)) throw new Unreadable();
         lines.push(read);
       }
       const text = lines.join('\n');
@@ -314,6 +316,16 @@ class ShellReader extends WordReader {
       const command = this.#commands[at];
       if (command) this.#commands[at] = { ...command, input: body };
     }
+  }
+
+  /**
+   * Whether shells differ in where a document ends: some put a line that ends in `\\` and the next one together before they
+   * look whether it is the end.
+   */
+  #isContinued(read: string, end: string): boolean {
+    if (!/(?<!\\)(?:\\\\)*\\$/.test(read)) return false;
+    const next = /[^\n]*/.exec(this.line.slice(this.at))?.[0] ?? '';
+    return [next, next.replace(/^\t+/, '')].some((each) => each === end || read.slice(0, -1) + each === end);
   }
 
   /** As in double quotes, but that quotes are text. */

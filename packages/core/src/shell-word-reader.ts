@@ -1,9 +1,16 @@
+import { isPowerfulName } from './shell-variables.ts';
 import { Unreadable, WordParts, type ShellWord } from './shell-words.ts';
 
 /** Anything in anything, no deeper than this. */
 export const DEEPEST = 30;
 const BLANK = /[ \t]/;
 export const META = /[ \t\n;&|()<>]/;
+
+/** `${x@P}` runs what is in the variable, `${PATH:=x}` sets it, `${!x:=y}` sets the one that is named in it. */
+function isPowerfulParameter(text: string): boolean {
+  const set = /^(!?\w*):?=/.exec(text)?.[1];
+  return text.endsWith('@P') || (set !== undefined && (set.startsWith('!') || isPowerfulName(set)));
+}
 
 /** Reads the words of a line for the shell, with all that can stand in them. */
 export abstract class WordReader {
@@ -154,8 +161,7 @@ export abstract class WordReader {
       this.list(')');
     } else if (this.sees('{')) {
       this.at++;
-      // `${x@P}` runs what is in the variable.
-      if (this.#parameter().text.endsWith('@P')) throw new Unreadable();
+      if (isPowerfulParameter(this.#parameter().text)) throw new Unreadable();
     } else if (this.sees("'") || this.sees('[')) throw new Unreadable();
     else if (this.sees('"')) return false;
     else {
