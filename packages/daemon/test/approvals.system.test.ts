@@ -107,6 +107,53 @@ test.skipIf(!hasSandbox)(
 );
 
 test.skipIf(!hasSandbox)(
+  '[INB2.41] a rule about files holds by whatever road a path leads there',
+  async () => {
+    await using house = new AcpHouse({ approvals: APPROVALS });
+    const client = await house.connect();
+    const roads: Record<string, unknown>[] = [
+      { file_path: 'a/../secret/a' },
+      { file_path: 'to-secret/a' },
+      { file_path: 'nested/up/../a' },
+      { file_path: '/proc/self/cwd/secret/a' },
+      { uri: 'file:///proc/self/cwd/secret/%61' },
+      { edits: [{ AbsolutePath: 'secret/a' }] },
+      { arguments: '{"file": {"path": "secret/a"}}' },
+      { cwd: 'secret/a', path: 'secret/a' },
+      { patch: '*** Begin Patch\n*** Update File: secret/a\n' },
+    ];
+    const view = await house.run(
+      client,
+      play([
+        {
+          do: 'sh',
+          command: 'mkdir -p secret/in a nested; ln -s secret to-secret; ln -s ../secret/in nested/up',
+        },
+        ...roads.map((input, i) => ({
+          do: 'permission',
+          title: 'Edit',
+          kind: 'edit',
+          input,
+          else: [{ do: 'edit', path: `refused-${i}`, content: 'x' }],
+        })),
+        {
+          do: 'permission',
+          title: 'Edit',
+          kind: 'edit',
+          input: { file_path: 'a/b' },
+          else: [{ do: 'edit', path: 'refused-free', content: 'x' }],
+        },
+        report('done'),
+      ]),
+    );
+    await ended(client, view);
+    const { files } = await client.diffTask(view.task.id);
+    const refused = files.map(({ path }) => path).filter((path) => path.startsWith('refused'));
+    expect(refused).toEqual(roads.map((_, i) => `refused-${i}`));
+  },
+);
+
+test.skipIf(!hasSandbox)(
   '[INB2.41] what its client is to run counts with all its words and the variables it sets',
   async () => {
     await using house = new AcpHouse({ approvals: APPROVALS });

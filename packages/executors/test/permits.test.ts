@@ -28,6 +28,39 @@ describe('what an agent does with its own tools', () => {
     expect(seen({ title: 'summon' })).toMatchObject({ tool: 'summon', kind: 'other' });
   });
 
+  test.each([
+    [{ command: 'env', args: ['touch', 'm'] }, 'env touch m'],
+    [{ cmd: 'env', arguments: ['touch', 'm'] }, 'env touch m'],
+    [{ CommandLine: 'touch m' }, 'touch m'],
+    [[{ command: 'touch m' }], 'touch m'],
+    [{ steps: [{ command: 'touch m' }] }, 'touch m'],
+    [{ arguments: '{"command": "touch m"}' }, 'touch m'],
+    [{ command: { program: 'touch', args: ['m'] } }, 'touch m'],
+    [
+      { ...Object.fromEntries(Array.from({ length: 200 }, (_, i) => [i, ''])), command: 'touch m' },
+      'touch m',
+    ],
+    // Each is a line by itself, so that one cannot take in the next.
+    [{ command: 'ls <<A', script: 'touch m' }, "sh -c 'ls <<A'\nsh -c 'touch m'"],
+    [{ commands: ["echo '", 'touch m'] }, String.raw`sh -c 'echo '\'''` + "\nsh -c 'touch m'"],
+    // Where none is named, all that is said may be one.
+    [{ do_it: 'touch m' }, "sh -c List\nsh -c 'touch m'"],
+    ['touch m', "sh -c List\nsh -c 'touch m'"],
+    // Codex says its command twice.
+    [{ command: ['ls'], parsed_cmd: [{ cmd: 'ls -l' }] }, 'ls'],
+  ])('[INB2.30] a command counts wherever a call says it: %j', (rawInput, command) => {
+    const call = { kind: 'execute', title: 'List', rawInput };
+    expect(actionOf(call, { confined: true, ownTools: new Map() }).command).toBe(command);
+  });
+
+  test('[INB2.30] a call with more in it than is looked through is refused', () => {
+    const judging = { writes: true, ownTools: new Map<string, string>() };
+    expect(ruledOut({ kind: 'edit', rawInput: { a: Array(30_000).fill('x') } }, judging)).toBe('deny');
+    let deep: unknown = { path: 'secret' };
+    for (let i = 0; i < 30; i++) deep = [deep];
+    expect(ruledOut({ kind: 'edit', rawInput: deep }, judging)).toBe('deny');
+  });
+
   test('[INB2.30] what no policy can allow or forbid: another mode, a write of one that may not, our own tools', () => {
     const judging = { writes: false, ownTools: toolsOf(CLAUDE) };
     expect(ruledOut({ kind: 'switch_mode' }, judging)).toBe('deny');

@@ -6,6 +6,7 @@ export {
   type RepositorySearch,
   type RepositoryTraits,
 } from './repository.ts';
+export { realPathOf } from './repository/paths.ts';
 export { INCLUDE_FILE, readInclude } from './repository/include.ts';
 export { createCheckout, type CheckoutSpec, type CreatedCheckout } from './creation/create.ts';
 export { findCheckout, listCheckouts, openCheckout, type KnownCheckout } from './creation/record.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isAbsolute, relative } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { filesNamedBy, type Judged, type Permit, type PermitOptions, type StartSpec } from '@reveille/core';
 import type { AgentAction, AgentPermits } from '@reveille/executors/acp';
 import {
@@ -11,7 +12,7 @@ import {
   type SessionId,
   type Task,
 } from '@reveille/protocol';
-import type { Boundary, FileContent } from '@reveille/worktrees';
+import { realPathOf, type Boundary, type FileContent } from '@reveille/worktrees';
 
 type Worker = { readonly session: SessionId; readonly run: RunId; readonly epoch: number };
 
@@ -176,13 +177,40 @@ function boundTo(wanted: AgentAction, where: string | null): Action {
     tool: tool.slice(0, LONGEST.tool),
     kind,
     command,
-    paths: paths.slice(0, LONGEST.paths).map((path) => inside(path, where).slice(0, LONGEST.path)),
+    paths: [...new Set(paths.slice(0, LONGEST.paths).flatMap((path) => placesOf(path, where)))].map((path) =>
+      path.slice(0, LONGEST.path),
+    ),
     held,
     where,
     detail: detail.slice(0, LONGEST.detail),
     digest: sha256Of(JSON.stringify([tool, kind, command, paths, where, input])),
   };
 }
+
+/** A path as it is named, and where it leads: neither `..` nor a link in the worktree is a way round a rule about files. */
+function placesOf(path: string, where: string | null): string[] {
+  if (where === null || path.includes('\0')) return [path];
+  const seen = path.replace(OWN_FOLDER, where);
+  const named = inside(resolve(where, seen), where);
+  const real = inside(realFileOf(isAbsolute(seen) ? seen : `${where}/${seen}`), realPathOf(where));
+  return isAbsolute(named) && real === named ? [path] : [named, real];
+}
+
+/** As the system follows it: `..` after a link leads out of the folder that the link leads to. */
+function realFileOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    // What is not there yet will be in the folder before it.
+    const end = path.lastIndexOf('/');
+    return end <= 0 || path.length > LONGEST.path
+      ? resolve(path)
+      : join(realFileOf(path.slice(0, end)), path.slice(end + 1));
+  }
+}
+
+/** The worktree as a process that works there sees it. */
+const OWN_FOLDER = /^\/proc\/(?:self|thread-self|\d+)\/cwd(?=\/|$)/;
 
 /** From the root of the worktree, where rules begin too. */
 function inside(path: string, where: string | null): string {

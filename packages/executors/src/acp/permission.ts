@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { kindOfTool, type ActionKind } from '@reveille/protocol';
+import { carriedBy, joinedLines } from './carried.ts';
 import { at, brief, fieldsOf, listOf, textOf, type Fields } from './shapes.ts';
 
 /** What a person or parent is asked, in words, and by which key the same wish is known again. */
@@ -74,11 +75,12 @@ export function actionOf(
   const title = textOf(call['title']) || textOf(call['name']) || 'a tool';
   const input = call['rawInput'];
   const own = ownNameOf(call, ownTools);
-  const { command: carried, paths } = carriedBy(call, own !== null);
+  const { command: carried, paths, texts } = carriedBy(call, own !== null);
   const diffs = diffsOf(call);
   const named = own === null || diffs.length > 0 ? (TOOLS[kindOf(call)] ?? UNKNOWN(title)) : ownTool(own);
   const [tool, kind] = carried === '' || CHANGES.has(named[1]) ? named : TOOLS.execute;
-  const command = carried || (kind === 'command' ? title : null);
+  // Where no command is said, all that is said may be one.
+  const command = carried || (kind === 'command' ? joinedLines([...new Set([title, ...texts])]) : null);
   const said = [title, ...(input === undefined ? [] : [shown(input, MOST_SHOWN)]), ...diffs.map(diffWords)];
   return {
     tool,
@@ -127,53 +129,12 @@ function shown(value: unknown, most: number): string {
 
 const MOST_SHOWN = 16_000;
 const MOST_PATHS = 100;
-const PATH_KEYS = new Set(
-  `path paths file files file_path file_paths filepath filePath filePaths filename fileName notebook_path abs_path absolute_path
-   old_path new_path oldPath newPath source destination target_file targetFile uri dir_path`.split(/\s+/),
-);
-const COMMAND_KEYS = new Set(['command', 'cmd', 'commandLine', 'command_line', 'shell_command', 'script']);
-
 const UNKNOWN = (title: string): ToolAndKind => [brief(title, 200), 'other'];
 /** Tools of ours of no other kind only look. */
 function ownTool(name: string): ToolAndKind {
   const kind = kindOfTool(name);
   return [name, kind === 'other' ? 'read' : kind];
 }
-
-/**
- * The command and the files of a call, as far as it says them in any place; the folder that it only works in is none of them.
- * Vendors wrap arguments a few levels deep. The arguments of ours are known: what is deeper in them is data.
- */
-function carriedBy(
-  call: Fields,
-  own: boolean,
-): { readonly command: string; readonly paths: readonly string[] } {
-  const input = call['rawInput'];
-  const levels = own ? 1 : 4;
-  const given = own ? (at(input, 'arguments') ?? input) : input;
-  const places = listOf(call['locations']).map((place) => at(place, 'path'));
-  const diffs = listOf(call['content']).map((block) => at(block, 'path'));
-  const found = [...places, ...diffs, ...valuesIn(given, PATH_KEYS, levels).flat()].map(textOf);
-  const folder = textOf(at(input, 'cwd'));
-  const paths = [...new Set(found)].filter((path) => path !== '' && path !== folder);
-  const lines = valuesIn(given, COMMAND_KEYS, levels).map(lineOf);
-  return { command: lines.filter((line) => line.trim() !== '').join('\n'), paths };
-}
-
-/** Some give a line, some the words of it. */
-const lineOf = (command: unknown): string =>
-  Array.isArray(command) ? command.map(shellWord).join(' ') : textOf(command);
-
-function valuesIn(input: unknown, keys: ReadonlySet<string>, levels: number): unknown[] {
-  if (levels === 0) return [];
-  const entries = Object.entries(fieldsOf(input)).slice(0, MOST_PATHS);
-  return entries.flatMap(([key, value]) => (keys.has(key) ? [value] : valuesIn(value, keys, levels - 1)));
-}
-
-export const shellWord = (word: unknown): string => {
-  const text = textOf(word);
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-};
 
 /** What no policy changes: null if it is for the policy to say. */
 export function ruledOut(
@@ -185,7 +146,8 @@ export function ruledOut(
   if (kind === 'switch_mode') return 'deny';
   if (!writes && WRITES.has(kind)) return 'deny';
   // More files than anybody looks through: none of them may hide behind the others.
-  if (carriedBy(call, false).paths.length > MOST_PATHS) return 'deny';
+  const { paths, unread } = carriedBy(call, false);
+  if (paths.length > MOST_PATHS || unread) return 'deny';
   return isOurs(call, ownTools) ? 'allow' : null;
 }
 
