@@ -59,6 +59,9 @@ describe('what an agent does with its own tools', () => {
     let deep: unknown = { path: 'secret' };
     for (let i = 0; i < 30; i++) deep = [deep];
     expect(ruledOut({ kind: 'edit', rawInput: deep }, judging)).toBe('deny');
+    const long = Array.from({ length: 50 }, (_, i) => `${'a/'.repeat(100)}${i}`);
+    expect(ruledOut({ kind: 'edit', rawInput: { paths: long } }, judging)).toBe('deny');
+    expect(ruledOut({ kind: 'edit', rawInput: { paths: long.slice(0, 10) } }, judging)).toBeNull();
   });
 
   test('[INB2.30] what no policy can allow or forbid: another mode, a write of one that may not, our own tools', () => {

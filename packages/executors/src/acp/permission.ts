@@ -129,6 +129,8 @@ function shown(value: unknown, most: number): string {
 
 const MOST_SHOWN = 16_000;
 const MOST_PATHS = 100;
+/** Over all paths. Each folder is looked up, to see where it leads. */
+const MOST_FOLDERS = 2_000;
 const UNKNOWN = (title: string): ToolAndKind => [brief(title, 200), 'other'];
 /** Tools of ours of no other kind only look. */
 function ownTool(name: string): ToolAndKind {
@@ -147,7 +149,8 @@ export function ruledOut(
   if (!writes && WRITES.has(kind)) return 'deny';
   // More files than anybody looks through: none of them may hide behind the others.
   const { paths, unread } = carriedBy(call, false);
-  if (paths.length > MOST_PATHS || unread) return 'deny';
+  const folders = paths.reduce((sum, path) => sum + path.split('/').length, 0);
+  if (paths.length > MOST_PATHS || folders > MOST_FOLDERS || unread) return 'deny';
   return isOurs(call, ownTools) ? 'allow' : null;
 }
 
