@@ -329,7 +329,8 @@ test.for(['2025', '2026'] as const)(
       const response = await fetch(url, init);
       if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
       const [taken, seen] = response.body!.tee();
-      const name = `${init?.method} ${String(init?.body ?? '').slice(0, 60)}`;
+      const sent = typeof init?.body === 'string' ? init.body : '';
+      const name = `${init?.method} ${sent.slice(0, 60)}`;
       streams.add(name);
       const gone = (): boolean => streams.delete(name);
       void seen.pipeTo(new WritableStream()).then(gone, gone);
