@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { createClient, type Client, type ReveilleEvent } from '@reveille/protocol';
+import { createClient, type Client, type ReveilleEvent, type TaskId } from '@reveille/protocol';
 import { House, until } from './house.ts';
 import { OverHttp } from './inside.ts';
 import { request, wire } from './wire.ts';
@@ -64,6 +64,32 @@ describe('the stream of events of a caller that is no person', () => {
     await until(() => stream.heard.ended);
     expect(stream.heard.text).not.toContain(theirs!.task);
     expect(stream.heard.text).not.toContain('run.ended');
+  });
+
+  test('[BND7.35] a run has two of them at most, and another when one of these has ended', async () => {
+    await using door = await OverHttp.open();
+    const { self } = await door.session('chat');
+    const [{ task }, other] = (await self.spawnSubtasks([{ prompt: 'mine' }, { prompt: 'theirs' }])) as [
+      { task: TaskId },
+      { task: TaskId },
+    ];
+    const credential = door.credentialOf(await door.stage.at(task));
+    const open = (by: string) => listening(door.port, by);
+    const isOpen = ({ heard }: ReturnType<typeof open>): boolean => heard.text.includes('200 OK');
+    const [first, second] = [open(credential), open(credential)];
+    await until(() => isOpen(first) && isOpen(second));
+    const third = open(credential);
+    await until(() => third.heard.ended);
+    expect(third.heard.text).toContain(' 429 ');
+    const beside = open(door.credentialOf(await door.stage.at(other.task)));
+    await until(() => isOpen(beside));
+    first.close();
+    const again: ReturnType<typeof open>[] = [];
+    await until(() => {
+      if (again.every(({ heard }) => heard.ended)) again.push(open(credential));
+      return again.some(isOpen);
+    });
+    for (const stream of [second, beside, ...again]) stream.close();
   });
 
   test('[ID6.21] a stream ends with the session, and with the token, that opened it', async () => {

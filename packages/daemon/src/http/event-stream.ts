@@ -1,4 +1,11 @@
-import { ReveilleError, STREAM, invalidInput, type Caller, type ReveilleEvent } from '@reveille/protocol';
+import {
+  ReveilleError,
+  STREAM,
+  invalidInput,
+  type Caller,
+  type ReveilleEvent,
+  type RunId,
+} from '@reveille/protocol';
 import type { Chunk, EventFeed } from '../events/feed.ts';
 import type { Exchange } from './answer.ts';
 import type { CredentialedStreams } from './credentialed-streams.ts';
@@ -12,11 +19,15 @@ export interface EventStreamOptions {
   readonly credentialed: Pick<CredentialedStreams, 'keep' | 'counts'>;
 }
 
+/** Whose the events of a long log are is found out one by one, for each stream of a run anew: it needs one, and another as it comes back. */
+const STREAMS_OF_RUN = 2;
+
 /** The open streams of events. */
 export class EventStreams {
   readonly #feed: EventFeed;
   readonly #options: EventStreamOptions;
   readonly #open = new Set<SseStream>();
+  readonly #ofRuns = new Map<RunId, number>();
 
   constructor(options: EventStreamOptions) {
     this.#feed = options.feed;
@@ -27,6 +38,7 @@ export class EventStreams {
   async serve(exchange: Exchange, caller: Caller): Promise<void> {
     const { request, response, log, id } = exchange;
     let after = await this.#from(request.headers['last-event-id'], request.url ?? '');
+    using _counted = this.#count(caller);
     const stream = new SseStream(response, this.#options.limits);
     this.#open.add(stream);
     this.#options.credentialed.keep(exchange);
@@ -48,6 +60,27 @@ export class EventStreams {
       if (stream.stalled) log.warn('a reader of events took nothing and was cut off', { request: id, after });
       stream.cut();
     }
+  }
+
+  /** One stream more of a run, as long as it is held. */
+  #count(caller: Caller): Disposable {
+    if (caller.kind !== 'worker') return { [Symbol.dispose]: () => undefined };
+    const { run } = caller;
+    const open = this.#ofRuns.get(run) ?? 0;
+    if (open >= STREAMS_OF_RUN)
+      throw new ReveilleError(
+        'limit_reached',
+        `This run has ${open} streams of events open, as many as it may. Read one of them.`,
+        { data: { open, limit: STREAMS_OF_RUN } },
+      );
+    this.#ofRuns.set(run, open + 1);
+    return {
+      [Symbol.dispose]: () => {
+        const left = (this.#ofRuns.get(run) ?? 1) - 1;
+        if (left > 0) this.#ofRuns.set(run, left);
+        else this.#ofRuns.delete(run);
+      },
+    };
   }
 
   /** Tells everybody that there is nothing more to come. */
