@@ -18,6 +18,7 @@ import {
 } from '@reveille/protocol';
 import { OutputShelf, type McpCaller } from '@reveille/tools';
 import type { Boundary, FileDoor } from '@reveille/worktrees';
+import { CommandSlots } from './command-slots.ts';
 import { navigationIn, type NavigationOnDemand } from './caller-navigation.ts';
 import type { World } from './parts.ts';
 import { NO_FILES, readerOf, toolPermits } from './permits.ts';
@@ -36,6 +37,7 @@ interface Rooms {
 export class CallerWorlds {
   readonly #rooms: Rooms;
   readonly #outputs = new OutputShelf();
+  readonly #slots = new CommandSlots();
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -127,8 +129,10 @@ export class CallerWorlds {
       readOnly || !boundary.worktrees.mayWrite(task) ? 'read' : 'write';
     return {
       files: filesOf(() => boundary.door(task, access())),
-      runCommand: (command, options) =>
-        runCommand(boundary, task, command, { ...options, write: access() === 'write' }),
+      runCommand: async (command, options) => {
+        using _slot = await this.#slots.take(task.session, options.signal);
+        return await runCommand(boundary, task, command, { ...options, write: access() === 'write' });
+      },
       testCommand: async () => testCommandIn(await boundary.door(task, 'read')),
     };
   }
