@@ -1,4 +1,4 @@
-import type { Caller, TaskId } from '@reveille/protocol';
+import type { Caller, SessionId, TaskId } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { quiet, refused, start, type World, type WorldOptions } from './world.ts';
 
@@ -94,6 +94,45 @@ describe('the tasks of a plan that an agent makes', () => {
     await quiet();
     expect(await world.state(task)).toBe('completed');
     expect(await world.person.listTasks({ open: true })).toEqual([]);
+  });
+});
+
+describe('long messages of a run', () => {
+  const LONG = 'x'.repeat(900_000);
+
+  test('[BND7.43] are refused while two million characters of them wait unread; short ones and those of others arrive', async () => {
+    await using world = await begin();
+    const chat = await session(world, 'chat');
+    const [one, other] = await world
+      .as(chat)
+      .spawnSubtasks([{ prompt: 'one' }, { prompt: 'other' }])
+      .then((spawned) => quiet().then(() => spawned.map(({ task }) => world.worker(task).orch)));
+    for (const type of ['error', 'info'] as const) await one!.notifyParent({ type, message: LONG });
+    for (const type of ['error', 'info', 'progress'] as const)
+      expect((await refused(one!.notifyParent({ type, message: LONG }), 'limit_reached')).message).toContain(
+        'a file of your worktree',
+      );
+    const to = (chat as { session: SessionId }).session;
+    await refused(one!.sendMessage({ to, message: LONG }), 'limit_reached');
+    await one!.notifyParent({ type: 'error', message: 'short' });
+    await other!.notifyParent({ type: 'error', message: LONG });
+    await world.person.sendMessage({ to, message: LONG });
+    expect(await world.as(chat).checkUpdates()).toHaveLength(5);
+    // What was handed over counts until a sign of life shows that it was read.
+    await world.as(chat).checkUpdates();
+    await one!.notifyParent({ type: 'error', message: LONG });
+  });
+
+  test('[BND7.43] are refused with another attempt too, which is not made then', async () => {
+    await using world = await begin();
+    const { orch } = await worker(world);
+    const { task } = await orch.spawnSubtask({ prompt: 'child' }, { blocking: false });
+    for (let i = 0; i < 2; i++) await orch.sendMessage({ to: task, message: LONG });
+    await orch.cancelTask(task);
+    await quiet();
+    await refused(orch.retryTask(task, { message: LONG }), 'limit_reached');
+    expect(await world.state(task)).toBe('cancelled');
+    await orch.retryTask(task, { message: 'short' });
   });
 });
 

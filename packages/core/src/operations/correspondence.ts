@@ -20,6 +20,7 @@ import { titleOf } from '../envelope.ts';
 import type { Host } from '../host.ts';
 import { whoHears } from '../hearing.ts';
 import { isIntegrator } from '../integrator.ts';
+import { checkMailRoom } from '../mail-quota.ts';
 import { enqueue, say } from '../mailbox.ts';
 import { checkGuards } from '../plan-approval.ts';
 import { knownFor } from '../repository-agents.ts';
@@ -53,6 +54,7 @@ export function correspondence(
             'wrong_state',
             `${titleOf(task ?? session)} has ended and reads no messages.`,
           );
+        await checkMailRoom(tx, caller, session.id, message);
         const words = { from: senderOf(caller), text: message };
         return say(tx, context, session, key ? { ...words, key: `${nameOf(caller)}:${key}` } : words);
       });
@@ -95,6 +97,7 @@ async function notify(tx: Tx, host: Host, caller: WorkerCaller, input: ParsedNot
     const { request, message } = await openRequest(tx, context, task, asked);
     return { message, request: request.id };
   }
+  await checkMailRoom(tx, caller, whoHears(task), input.message);
   const message = await enqueue(tx, context, {
     to: whoHears(task),
     key: input.key ? `note:${run.id}:${input.key}` : `note:${newId(context, 'msg')}`,

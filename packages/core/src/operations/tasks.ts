@@ -15,6 +15,7 @@ import { raise } from '../budget-acts.ts';
 import { viewBudget } from '../budget-view.ts';
 import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
+import { checkMailRoom } from '../mail-quota.ts';
 import { say } from '../mailbox.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
@@ -66,13 +67,10 @@ export function taskOperations(
       return act('retryTask', id, async (tx, task) => {
         await retryBy(tx, context, task, { caller, by, from });
         // In one change: the attempt cannot begin without it.
-        if (message !== undefined)
-          await say(
-            tx,
-            context,
-            { id: task.session, task: task.id },
-            { from: senderOf(caller), text: message },
-          );
+        if (message === undefined) return;
+        await checkMailRoom(tx, caller, task.session, message);
+        const words = { from: senderOf(caller), text: message };
+        await say(tx, context, { id: task.session, task: task.id }, words);
       });
     },
     async reviewTask(input) {
