@@ -186,13 +186,17 @@ export async function checkGuards(tx: Tx, context: Context, call: GuardedCall): 
   }
 }
 
-/** A plan that gets another task while it waits for approval is shown again: a yes to what the person saw is none to this. */
-export async function askAgain(tx: Tx, context: Context, plan: Plan, added: Task): Promise<void> {
+/**
+ * A plan that gets another task, or loses one, while it waits for approval is shown again: a yes to what the person saw is none
+ * to this. `changed` is that task.
+ */
+export async function askAgain(tx: Tx, context: Context, plan: Plan, changed: Task): Promise<void> {
   const { asks, request } = await approvalOf(tx, plan);
   if (!asks || !request) return;
   tx.put('request', { ...request, state: 'closed' });
+  const before = (await planTasks(tx, plan.id)).filter(({ id }) => id !== changed.id);
   // A task of this very change is in no list yet.
-  await openApproval(tx, context, asks, { plan, tasks: [...(await planTasks(tx, plan.id)), added] });
+  await openApproval(tx, context, asks, { plan, tasks: [...before, changed] });
 }
 
 /** Whoever starts a plan that waits for approval has approved it. */

@@ -38,7 +38,8 @@ function taskLine(task: Task, names: ReadonlyMap<string, string>): string {
       : []),
     ...reviewWords(task),
   ];
-  return `- ${names.get(task.id)} (${about.join(' ')}):`;
+  const dropped = task.state === 'cancelled' ? ' is cancelled and will not be done' : '';
+  return `- ${names.get(task.id)}${dropped} (${about.join(' ')}):`;
 }
 
 /** On the line of its task, if it is short. */

@@ -155,6 +155,24 @@ describe('before its plan is approved', () => {
     expect(await world.person.inbox()).toEqual([]);
   });
 
+  test('[ORC1.17] a plan that loses a task while it waits is shown again, and the earlier yes is none', async () => {
+    await using world = await begin();
+    const { boss } = await orchestrated(world);
+    const tasks = [...PLAN.tasks, { id: 'check', prompt: 'look for holes', agent: 'reviewer' }];
+    const { plan, tasks: made } = await boss.orch.savePlan({ ...PLAN, tasks }, { start: true });
+    const [before] = await world.person.inbox();
+    await boss.orch.cancelTask(made[1]!.task.id);
+    await refused(world.person.answer({ request: before!.id, answer: 'approve' }), 'already_answered');
+    expect((await world.person.getPlan(plan.id)).plan.state).toBe('draft');
+    const [request, ...more] = await world.person.inbox();
+    expect(more).toEqual([]);
+    expect(request!.text).toContain('- check is cancelled and will not be done');
+    expect(request!.text).toContain('- a (@scripted:coder)');
+    await world.person.answer({ request: request!.id, answer: 'approve' });
+    await quiet();
+    expect(await world.states('a', 'check')).toEqual(['running', 'cancelled']);
+  });
+
   test('[ORC1.18] all that is approved is shown: every line of a task, its model and reviewer, the check; nothing passes for another line', async () => {
     await using world = await begin();
     const { boss } = await orchestrated(world);

@@ -17,6 +17,7 @@ import { decide } from '../decide.ts';
 import type { Host } from '../host.ts';
 import { checkMailRoom } from '../mail-quota.ts';
 import { say } from '../mailbox.ts';
+import { askAgain } from '../plan-approval.ts';
 import { cancelPlan, deployTask } from '../plans.ts';
 import type { Find, Store } from '../ports/store.ts';
 import { cancelTree } from '../settle.ts';
@@ -57,9 +58,11 @@ export function taskOperations(
     completeTask: (id, output) =>
       act('completeTask', id, (tx, task) => complete(tx, context, task, output ?? '')),
     cancelTask: (id, why) =>
-      act('cancelTask', id, (tx, task) =>
-        cancel(tx, context, task, { by, why: why ?? 'cancelled by request' }),
-      ),
+      act('cancelTask', id, async (tx, task) => {
+        await cancel(tx, context, task, { by, why: why ?? 'cancelled by request' });
+        if (task.plan === null) return;
+        await askAgain(tx, context, await tx.need('plan', task.plan), await tx.need('task', id));
+      }),
     async retryTask(id, input) {
       const { from: named, message, ...by } = parseInput(RetryInput, input ?? {});
       if (by.agent !== undefined) await knownFor(host, id);
