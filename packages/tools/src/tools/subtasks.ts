@@ -4,7 +4,6 @@ import {
   defuse,
   formatAgentType,
   healthWords,
-  type TaskId,
   type TaskView,
   type WorkerHealth,
 } from '@reveille/protocol';
@@ -100,7 +99,7 @@ export const subtaskStatus = defineTool({
   callers: EVERYBODY,
   async run({ taskId: id }, world) {
     if (id !== undefined) {
-      const view = await ownTask(world, id);
+      const view = await world.orchestrator.getTask(id);
       return {
         structured: { subtasks: [stateOf(view)] },
         text: [taskLine(view), ...details(view)].join('\n'),
@@ -185,22 +184,6 @@ export const sendMessage = defineTool({
     return { structured: { message: id, requestId: null }, text: `Sent (${id}).` };
   },
 });
-
-/** A worker looks at itself and at what is beneath it; a person's own session looks at anything (ID5). */
-async function ownTask(world: RunWorld, id: TaskId): Promise<TaskView> {
-  const { caller, orchestrator } = world;
-  const view = await orchestrator.getTask(id);
-  if (caller.kind !== 'worker' || view.task.session === caller.session) return view;
-  let above: readonly TaskView[] = await ownSubtasks(world);
-  // As deep as a tree may be by any setting that makes sense.
-  for (let depth = 0; depth < 10 && above.length > 0; depth++) {
-    if (above.some(({ task }) => task.id === id)) return view;
-    above = (
-      await Promise.all(above.map(({ task }) => orchestrator.listTasks({ owner: task.session })))
-    ).flat();
-  }
-  throw new ReveilleError('not_allowed', `Task ${id} is neither yours nor beneath you.`);
-}
 
 async function ownSubtasks({ caller, orchestrator }: RunWorld): Promise<readonly TaskView[]> {
   if (caller.kind === 'person') return orchestrator.listTasks({ open: true });
