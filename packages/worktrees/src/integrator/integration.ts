@@ -105,6 +105,8 @@ async function step(
 ): Promise<Trouble | null> {
   const { commit: candidate, conflicts } = await bench.merge(commit, `Merge "${part.name}"`);
   if (candidate === undefined) {
+    // A resolver starts from the files as they lie: what the check of the step before wrote is not for it to commit.
+    await bench.lay(null);
     const files = conflicts.map(({ path, why }) => `${path} (${why})`).join(', ');
     return { why: 'conflicts with what is merged before it', details: files };
   }

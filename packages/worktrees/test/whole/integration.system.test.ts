@@ -193,6 +193,13 @@ test('[PLN6.23] a resolver that merges properly counts, also after one that did 
   }
 });
 
+test('[PLN6.21] a resolver does not start from what the check of the step before wrote', async () => {
+  await using shop = await openShop({ settings: { onConflict: 'resolve' }, resolver: () => PROPER });
+  const plan = await shop.plan(CONFLICT, { verify: 'echo litter > litter.txt' });
+  expect(await ended(shop, plan), await shop.story()).toBe('completed');
+  expect(shop.files(await branchOf(shop, plan))).toEqual(['left.txt', 'right.txt', 'src/a.txt']);
+});
+
 test('[PLN6.25] who mends what merges and fails the check may change it, and not take it back', async () => {
   for (const [script, state] of [
     [`${MERGE}; echo good > bad.txt; git commit -qam mended`, 'completed'],
