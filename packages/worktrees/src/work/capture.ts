@@ -50,7 +50,7 @@ export async function capture(
   const index = new TreeIndex(scratch, checkout, patienceMs);
   await index.begin(base);
   // Nobody else has what they name: their files are taken instead.
-  await index.remove(await inventedLinks(scratch, checkout.start, base));
+  await index.remove(await inventedLinks(scratch, checkout, base));
   const tracked = await alsoTracked(scratch, checkout, { base, head, names, laid });
   // As long as a link is there, git does not look for files in its folder.
   const gone = [...tracked.links].flatMap(([path, oid]) => (oid === null ? [path] : []));

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkout } from '../checkout.ts';
 import { isGitName } from '../door/names.ts';
-import { atHome, REFS } from './refs.ts';
+import { atHome, branchRef, REFS } from './refs.ts';
 import type { Scratch } from './scratch-place.ts';
 import { LINK_MODE, readIndex, readStaged, type IndexEntry } from './staged.ts';
-import { changesBetween, isLink, NONE } from './trees.ts';
+import { changesBetween, isLink, NONE, type RawChange } from './trees.ts';
 
 /** What belongs to a checkout's files besides those of the commit they are judged against. */
 export interface AlsoTracked {
@@ -160,20 +160,47 @@ const isSafe = (path: string): boolean =>
   path.split('/').every((part) => !['', '.', '..'].includes(part) && !isGitName(asText(part)));
 
 /**
- * Links to other repositories that came with a commit: where there was none before, and that are not the submodules of
- * the start at another place.
+ * Links to other repositories that came with a commit: where there was none before, and that are neither the submodules of
+ * the start at another place nor those of another branch that the commit has merged.
  */
-export async function inventedLinks(scratch: Scratch, start: string, base: string): Promise<string[]> {
+export async function inventedLinks(scratch: Scratch, checkout: Checkout, base: string): Promise<string[]> {
+  const { start } = checkout;
   const changes = await changesBetween(scratch, start, base);
   const known = new Set(changes.filter(({ oldMode }) => isLink(oldMode)).map(({ oldOid }) => oldOid));
-  const invented = changes
-    .filter(({ oldMode, newMode, newOid }) => isLink(newMode) && !isLink(oldMode) && !known.has(newOid))
-    .map(({ path }) => path);
-  if (invented.length === 0 || known.size === 0) return invented;
+  let invented = changes.filter(
+    ({ oldMode, newMode, newOid }) => isLink(newMode) && !isLink(oldMode) && !known.has(newOid),
+  );
+  if (invented.length > 0) {
+    const merged = await mergedLinks(scratch, checkout, base);
+    invented = invented.filter((change) => !merged.has(linkOf(change)));
+  }
+  const paths = invented.map(({ path }) => path);
+  if (paths.length === 0 || known.size === 0) return paths;
   const [before, after] = [await declaredIn(scratch, start), await declaredIn(scratch, base)];
   const moved = new Set([...after].filter(([name]) => before.has(name)).map(([, path]) => path));
-  return invented.filter((path) => !moved.has(path));
+  return paths.filter((path) => !moved.has(path));
 }
+
+/** Links of other branches that are part of a commit: whoever made those branches was asked for them there. */
+async function mergedLinks(
+  scratch: Scratch,
+  { repository, branch, start }: Checkout,
+  base: string,
+): Promise<Set<string>> {
+  const args = ['for-each-ref', '--format=%(refname) %(objectname)', `--merged=${base}`, 'refs/heads/'];
+  const { stdout } = await atHome(repository, { args });
+  const tips = stdout
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([ref, oid]) => (oid !== undefined && ref !== branchRef(branch) ? [oid] : []));
+  const links = new Set<string>();
+  for (const tip of new Set(tips))
+    for (const change of await changesBetween(scratch, start, tip))
+      if (isLink(change.newMode)) links.add(linkOf(change));
+  return links;
+}
+
+const linkOf = ({ newOid, path }: RawChange): string => `${newOid} ${path}`;
 
 /** Where the submodules of a commit lie, by their names. */
 async function declaredIn(scratch: Scratch, commit: string): Promise<Map<string, string>> {

@@ -103,6 +103,25 @@ test('[WKT6.51] files in the place of a submodule that an agent took out are in 
   expect(linksOf(world, restored)).toEqual({});
 });
 
+test('[WKT6.51] a submodule that came with a merge of another branch stays, and one that an agent invents does not', async () => {
+  using world = await withSubmodule();
+  const { home } = world;
+  const other = await world.checkout('other');
+  other.git('update-index', '--cacheinfo', `160000,${S2},vendor`);
+  other.git('commit', '-qm', 'bump');
+  const theirs = await leftOf(other);
+  home.git('rm', '-qf', 'vendor');
+  home.git('commit', '-qm', 'removed');
+  const agent = await world.checkout('task');
+  // A conflict of the two, resolved for the other side.
+  expect(() => agent.git('merge', '-q', theirs)).toThrow();
+  agent.git('update-index', '--add', '--cacheinfo', `160000,${S2},vendor`);
+  agent.git('commit', '-qm', 'resolved');
+  link(agent, 'invented', S3);
+  agent.git('commit', '-qm', 'invented');
+  expect(linksOf(world, await leftOf(agent))).toEqual({ vendor: S2 });
+});
+
 test('[WKT6.51] a pull and a merge bring a submodule’s new commit, and not over the parent’s own', async () => {
   using world = await withSubmodule();
   const [parent, child] = [await world.checkout('parent'), await world.checkout('child')];
