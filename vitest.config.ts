@@ -40,6 +40,7 @@ export default defineConfig({
       project('simulation', ['test/simulation/**/*.test.ts']),
       project('crash', ['test/crash/**/*.test.ts']),
       project('mutation', ['test/mutation/**/*.test.ts'], [], { maxConcurrency: 2 }),
+      project('differential', ['test/differential/**/*.test.ts']),
       // Real agents of their vendors, which `npm run test:agents` installs. Each takes up to a gigabyte, and a core while it
       // starts.
       project('agents', AGENTS, [], { retry: RETRIES, maxConcurrency: 3, passWithNoTests: true }),

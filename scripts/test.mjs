@@ -17,7 +17,7 @@ const steps = [
   () => runAll(staticChecks({ thorough: true })),
   async () => runTests({ ...machine.env, REVEILLE_SERVERS: await serverPath() }, 'unit', 'system'),
   // In one go, so that they share the machine's cores.
-  () => runTests(machine.env, 'simulation', 'crash', 'mutation'),
+  () => runTests(machine.env, 'simulation', 'crash', 'mutation', 'differential'),
 ];
 
 try {

@@ -69,6 +69,8 @@ export interface Case {
   readonly person: readonly Act[];
   /** The task whose worktree is discarded and restored. */
   readonly restored: string;
+  /** Its first task makes files that Reveille does not take. */
+  readonly notTaken: boolean;
 }
 
 export const resolverAt = ({ resolvers }: Case, attempt: number): ResolverKind =>

@@ -89,8 +89,10 @@ export class Comparison {
     const { plain, shop } = this.#of;
     const listed = await shell({ ...shopCall(shop), script: `git ls-tree -r -z --full-tree ${reveille}` });
     if (listed.code !== 0) return this.differs(`${what}: ${reveille} cannot be listed: ${listed.stderr}`);
-    const difference = differenceOf(await plain.person.tree(git), readTree(listed.stdout));
-    this.differs(`${what}: ${difference ?? 'the trees differ, and not by a path'}`);
+    const [expected, made] = [await plain.person.tree(git), readTree(listed.stdout)];
+    if (this.#of.case.notTaken) for (const path of expected.keys()) if (!isText(path)) expected.delete(path);
+    const difference = differenceOf(expected, made);
+    if (difference !== null) this.differs(`${what}: ${difference}`);
   }
 
   tasks(played: Played, real: RealCase): void {
@@ -124,6 +126,7 @@ export class Comparison {
       this.expect(`${name}: pulls`, expected.pulls, pulls);
       for (const pull of pulls) this.saw(pull === 'merged' ? 'pull' : 'pull with a conflict');
     }
+    const { case: of } = this.#of;
     // A subtask is not in the plan; its work is part of its parent's, and its own tree is compared by the pull.
     if (!view) return;
     const work = view.end?.work;
@@ -131,7 +134,9 @@ export class Comparison {
       return this.differs(
         `${name}: ${view.task.state}, ${work?.problem ?? view.end?.error?.message ?? view.task.why}`,
       );
-    if (work.problem !== null) this.differs(`${name}: ${work.problem}`);
+    const isTold = of.notTaken && NOT_TEXT.test(work.problem ?? '');
+    if (isTold) this.saw('told: a name that is no text is not taken');
+    else if (work.problem !== null) this.differs(`${name}: ${work.problem}`);
     this.trees(name, expected.tip, work.commit);
     this.trees(`${name}: its branch`, expected.tip, `refs/heads/${work.branch}`);
   }
@@ -159,6 +164,9 @@ export class Comparison {
     if (expected.leftOut.length > 0) this.saw('left out by the person');
     if (expected.stopped) return void this.expect('integration', 'failed', view?.task.state);
     const commit = view?.end?.work?.commit;
+    const why = view?.end?.error?.message ?? '';
+    if (this.#of.case.notTaken && view?.task.state === 'failed' && NOT_TEXT.test(why))
+      return this.saw('told: a name that is no text is not merged');
     if (view?.task.state !== 'completed' || !commit)
       return this.differs(`integration: ${statesOf(played.view)}`);
     if (view.end?.work?.problem) this.differs(`integration: ${view.end.work.problem}`);
@@ -185,6 +193,12 @@ export class Comparison {
 
 export const integrationOf = ({ view }: Played): TaskView | undefined =>
   view.tasks.find(({ task }) => task.id === view.plan.integration);
+
+const NOT_TEXT = /has a name that is not UTF-8/;
+const isText = (path: string): boolean => {
+  const bytes = Buffer.from(path, 'latin1');
+  return Buffer.from(bytes.toString('utf8')).equals(bytes);
+};
 
 /** Messages are text; a file and a folder of one name are both called by that name. */
 const shownAs = (path: string): string =>

@@ -123,7 +123,6 @@ export const SUBJECTS = {
   names: {
     'odd names': String.raw`echo @ > 'sp ace@'; echo @ > $'tab\t@'; echo @ > $'nl\n@'; echo @ > '"q@"'; echo @ > -- '-dash@'`,
     'names beyond ASCII': `echo @ > '日本@.txt'; echo @ > $'e\\u0301@'; echo @ > $'\\u00e9@'`,
-    'name that is no text': String.raw`echo @ > $'\xff\xfe@'; mkdir -p $'dir\xe9'; echo @ > $'dir\xe9/f@'`,
     'long path': `p=$(printf 'long%.0s' $(seq 50)); mkdir -p $p/$p/$p; echo @ > $p/$p/$p/p`,
     'accent moved': `mv ünï.txt $'u\\u0308nï.txt'`,
     'nearly git': 'mkdir -p a/.git2; echo @ > a/.git2/x; echo @ > .gitkeep; echo @ > a/.github',
@@ -139,6 +138,12 @@ export const SUBJECTS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
 export type Subject = keyof typeof SUBJECTS;
+
+/** What Reveille does not take, and says so: files whose names are no text (WKT6.15). Nothing else is left out of the comparison. */
+export const NOT_TAKEN = {
+  kind: 'name that is no text',
+  script: String.raw`echo @ > $'\xff\xfe@'; mkdir -p $'dir\xe9'; echo @ > $'dir\xe9/f@'`,
+} as const;
 
 /** How an agent treats its work besides editing: what it commits itself, and what it leaves. */
 export const COMMITS = {

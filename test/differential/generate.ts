@@ -9,7 +9,7 @@ import {
   type CaseTask,
   type RepositoryKind,
 } from './case.ts';
-import { COMMITS, SUBJECTS, type CommitKind, type Subject } from './edits.ts';
+import { COMMITS, NOT_TAKEN, SUBJECTS, type CommitKind, type Subject } from './edits.ts';
 
 /** How often a subject is chosen: more where tasks meet in ways that were once wrong. */
 const WEIGHTS: Readonly<Record<Subject, number>> = {
@@ -58,7 +58,8 @@ class Generator {
   make(): Case {
     const chance = this.#chance;
     const repository = this.#repository();
-    const tasks = this.#tasks();
+    const notTaken = chance.hit(0.02);
+    const tasks = notTaken ? this.#tasksNotTaken() : this.#tasks();
     const onConflict = chance.hit(0.5) ? 'resolve' : 'ask';
     const proper = chance.hit(0.4);
     const others = [chance.pick(RESOLVERS), chance.pick(RESOLVERS)].filter((kind) => kind !== undefined);
@@ -73,7 +74,8 @@ class Generator {
     const restored = chance.pick(tasks)?.name ?? '';
     const children = this.#children;
     const seed = this.#seed;
-    return { seed, repository, tasks, children, onConflict, resolvers, answers, verify, person, restored };
+    const play = { onConflict, resolvers, answers, verify, person, restored, notTaken } as const;
+    return { seed, repository, tasks, children, ...play };
   }
 
   #repository(): RepositoryKind {
@@ -95,6 +97,19 @@ class Generator {
       const kind = chance.hit(0.2) ? chance.pick(RETRIES) : undefined;
       return { name, dependencies, acts, again: kind ? { kind, acts: this.#acts(subjects) } : null };
     });
+  }
+
+  /** Two that do not meet, so that what is said about the one is all there is to say. */
+  #tasksNotTaken(): CaseTask[] {
+    const committed = this.#chance.hit(0.5)
+      ? [this.#act('commits everything', COMMITS['commits everything'])]
+      : [];
+    const names = this.#act(NOT_TAKEN.kind, NOT_TAKEN.script);
+    const alone = { dependencies: [], again: null };
+    return [
+      { name: 't0', acts: [names, ...committed], ...alone },
+      { name: 't1', acts: this.#acts([this.#subject()]), ...alone },
+    ];
   }
 
   #subject(): Subject {
@@ -140,9 +155,3 @@ class Generator {
     return [this.#edit(this.#subject()), way];
   }
 }
-
-/** Everything that edits and agents can do, which a run of the suite is to have seen. */
-export const EDIT_KINDS: readonly string[] = [
-  ...Object.values(SUBJECTS).flatMap((edits) => Object.keys(edits)),
-  ...Object.keys(COMMITS),
-];

@@ -39,7 +39,7 @@ export class HomeTrial {
     const { case: of, client, comparison, plain } = this.#of;
     const task = view.tasks.find((one) => one.task.name === of.restored)?.task;
     const tip = tasks.get(of.restored)?.tip;
-    if (task?.state !== 'completed' || tip === undefined) return;
+    if (task?.state !== 'completed' || tip === undefined || of.notTaken) return;
     const { ref } = await client.discardTask(task.id);
     comparison.trees('the snapshot of a discard', tip, ref);
     const { worktree } = await client.restoreTask(task.id);
@@ -52,7 +52,7 @@ export class HomeTrial {
 
   async broughtHome(played: Played): Promise<void> {
     const { case: of, client, comparison, plain, expected } = this.#of;
-    if (integrationOf(played)?.task.state !== 'completed') return;
+    if (integrationOf(played)?.task.state !== 'completed' || of.notTaken) return;
     for (const act of of.person)
       if (act.do === 'shell') {
         const codes = [await plain.person.run(act.script), await this.#real.run(act.script)].map(

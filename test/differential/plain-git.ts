@@ -14,8 +14,15 @@ export type PlainMerge =
 /** Files that are tracked although the index of the worktree does not name them, because a pull or a restore laid them. */
 export interface Laid {
   readonly paths: Set<string>;
-  /** Links to other repositories, which are no files: `160000 <oid>`, or an empty string where one went. */
-  readonly links: Map<string, string>;
+  /** Links to other repositories, which are no files. */
+  readonly links: Map<string, LaidLink>;
+}
+
+export interface LaidLink {
+  /** `160000 <oid>`, or an empty string where one went. */
+  readonly entry: string;
+  /** What the agent's index had then. If it has something else by now, the agent has decided otherwise. */
+  readonly instead: string | undefined;
 }
 
 /** A worktree in which the real git does what Reveille is to do. */
@@ -55,11 +62,13 @@ export class PlainTree {
     const { paths, links } = this.laid;
     const input = [...paths].map((path) => `${path}\0`).join('');
     const none = links.size === 0 ? '' : '0'.repeat((await this.head()).length);
-    const linked = [...links].map(([path, entry]) =>
-      entry === '' ? `0 ${none}\t${path}\0` : `${entry}\t${path}\0`,
-    );
-    if (linked.length > 0) await this.need('git update-index -z --add --index-info', linked.join(''));
-    return await this.need(CAPTURE, input);
+    const index = links.size === 0 ? new Map<string, string>() : await this.#index();
+    const linked = [...links]
+      .filter(([path, { instead }]) => index.get(path) === instead)
+      .map(([path, { entry }]) => (entry === '' ? `0 ${none}\t${path}\0` : `${entry}\t${path}\0`));
+    return await this.need(CAPTURE, input, {
+      LINKS: Buffer.from(linked.join(''), 'latin1').toString('base64'),
+    });
   }
 
   /** The branch as it is when everything that was left uncommitted is committed. */
@@ -67,6 +76,18 @@ export class PlainTree {
     const tree = await this.capture();
     return await this.need(
       `if [ "$(git rev-parse HEAD^{tree})" = ${tree} ]; then git rev-parse HEAD; else git commit-tree ${tree} -p HEAD -m left; fi`,
+    );
+  }
+
+  /** `<mode> <oid>` by path, as the agent has it staged. */
+  async #index(): Promise<Map<string, string>> {
+    const { stdout } = await this.run('git ls-files -s -z');
+    const entries = stdout.split('\0').filter((entry) => entry !== '');
+    return new Map(
+      entries.map((entry) => {
+        const [mode = '', oid = ''] = entry.split(' ');
+        return [entry.slice(entry.indexOf('\t') + 1), `${mode} ${oid}`];
+      }),
     );
   }
 
@@ -101,13 +122,14 @@ export class PlainTree {
        git read-tree -m -u ${from} ${to}; rm -f "$GIT_INDEX_FILE"`,
     );
     if (code !== 0) return false;
+    const index = await this.#index();
     const { stdout } = await this.run(`git diff-tree -r -z --raw --no-abbrev --no-renames ${from} ${to}`);
     const parts = stdout.split('\0');
     for (let i = 0; i + 1 < parts.length; i += 2) {
       const [oldMode = '', mode = '', , oid = '', status] = (parts[i] ?? '').slice(1).split(' ');
       const path = parts[i + 1] ?? '';
-      if (mode === '160000') this.laid.links.set(path, `160000 ${oid}`);
-      else if (oldMode === '160000') this.laid.links.set(path, '');
+      if (mode === '160000') this.laid.links.set(path, { entry: `160000 ${oid}`, instead: index.get(path) });
+      else if (oldMode === '160000') this.laid.links.set(path, { entry: '', instead: index.get(path) });
       if (mode !== '160000' && status !== 'D') this.laid.paths.add(path);
     }
     return true;
@@ -123,6 +145,7 @@ index=$(mktemp); laid=$(mktemp); there=$(mktemp); aside=$(mktemp -d)
 cp -p "$(git rev-parse --git-path index)" "$index"
 cat > "$laid"
 export GIT_INDEX_FILE=$index
+printf '%s' "$LINKS" | base64 -d | git update-index -z --add --replace --index-info
 n=0
 while IFS= read -r -d '' nested; do
   n=$((n + 1)); mv "$nested" "$aside/$n"; printf '%s\0' "$nested" > "$aside/$n.path"

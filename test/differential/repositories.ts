@@ -74,8 +74,7 @@ export async function makeRepositories(
   if (!existsSync(template)) await makeTemplate(template, kind, env);
   const places = folders.map((folder) => `"${folder}"`).join(' ');
   // A linked worktree and its repository name each other by their whole paths.
-  const repair =
-    kind === 'linked worktree' ? 'git -C "$to/main" worktree repair -q "$to/shop" >/dev/null' : ':';
+  const repair = kind === 'linked worktree' ? 'git -C "$to/main" worktree repair "$to/shop" >/dev/null' : ':';
   const script = `for to in ${places}; do cp -a "${template}" "$to"; ${repair}; done`;
   await need({ cwd: templates, env, script });
 }

@@ -1,0 +1,30 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { caseOf } from './generate.ts';
+import type { CaseResult } from './run-case.ts';
+import { SIGHTS } from './sights.ts';
+import { countSights, describeFailures, runSuite } from './suite.ts';
+
+/** Chosen so that together they see everything in `SIGHTS`; those that once found something are among them. */
+const SEEDS: readonly number[] = [];
+
+describe('random cases through a daemon and in plain git', () => {
+  let results: CaseResult[] = [];
+  beforeAll(async () => {
+    results = await runSuite({ seeds: SEEDS });
+  }, 900_000);
+
+  test('[PLN5][PLN6][WKT3][WKT6][WKT7] branches, integration, pull, retry, restore and bring-home are as git makes them, or the person is asked', () => {
+    expect(describeFailures(results)).toBe('');
+    expect(results).toHaveLength(SEEDS.length);
+  });
+
+  test('the cases see every kind of edit, repository, resolver and operation', () => {
+    const seen = countSights(results);
+    expect(SIGHTS.filter((sight) => !seen.has(sight))).toEqual([]);
+  });
+});
+
+test('a seed is the same case every time', () => {
+  for (const seed of [1, 2, 3]) expect(caseOf(seed)).toEqual(caseOf(seed));
+  expect(caseOf(1)).not.toEqual(caseOf(2));
+});
