@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { runOperations } from './operations/main.ts';
 import { isPoint, POINTS, type Point } from './points.ts';
 import { countKills, describeFailures, runSuite } from './suite.ts';
 import type { WorldResult } from './driver.ts';
@@ -7,9 +8,11 @@ const USAGE = `npm run crash -- [--cycles N] [--seed S] [--point name] [--keep]
   Kills a real process N times (200) and looks for what was lost, doubled or stuck. The seed (by the clock, if none is
   given) decides what it works on and where it is killed; --keep leaves the folder of a world that failed. A point is
   one of:
-  ${POINTS.join(', ')}`;
+  ${POINTS.join(', ')}
+  With --operations, kills each operation on a repository at every act on the disk instead.`;
 
-await main();
+if (process.argv.includes('--operations')) process.exitCode = await runOperations();
+else await main();
 
 async function main(): Promise<void> {
   const options = readOptions();
