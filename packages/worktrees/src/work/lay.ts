@@ -176,6 +176,7 @@ export const foldersAbove = (path: string): string[] =>
     .map((_, i, parts) => parts.slice(0, i + 1).join('/'));
 
 function missingAbove(root: Directory, path: string): string[] {
+  // A file in the place of one goes before, and comes back only where the folder is gone.
   return foldersAbove(path).filter((folder) => {
     using spot = spotOrNull(root, folder);
     return !spot || printOf(spot) !== 'folder';

@@ -135,6 +135,23 @@ test('[PLN6.12] never into a dirty checkout, over a file git does not know, or w
   world.healthy();
 });
 
+test('[PLN6.12] what gives way to a file of the person goes back whole, also where a file became a folder', async () => {
+  using world = await makeWorld({ a: 'a\n', 'deep/b': 'b\n' });
+  const { home, repository } = world;
+  const agent = await world.checkout('a');
+  rmSync(join(agent.path, 'a'));
+  rmSync(join(agent.path, 'deep/b'));
+  agent.commit({ 'a/in': 'in\n', 'deep/b/in/it': 'in\n', 'z.txt': 'z\n' });
+  await importBranch(agent.checkout);
+  home.write({ 'z.txt': 'mine\n' });
+  expect(await bringHome(repository, agent.checkout.branch)).toMatchObject({
+    merged: false,
+    conflicts: [{ path: 'z.txt' }],
+  });
+  expect([read(world, 'a'), read(world, 'deep/b')]).toEqual(['a\n', 'b\n']);
+  expect(home.git('status', '--porcelain')).toBe('?? z.txt');
+});
+
 test('[PLN6.12] files that need a filter of the person are left to their own git', async () => {
   using world = await makeWorld({ '.gitattributes': '*.bin filter=lfs\n', 'x.bin': 'pointer\n' });
   const branch = await branchOf(world, 'a', { 'x.bin': 'pointer 2\n' });
