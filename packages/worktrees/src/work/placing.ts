@@ -12,13 +12,12 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Repository } from '../checkout.ts';
 import { codeOf } from '../creation/failures.ts';
 import { orNull } from '../creation/files.ts';
 import { layoutOf } from '../creation/layout.ts';
 import { withLock } from '../creation/lock.ts';
-import { newId } from '../creation/stage.ts';
 import type { Scratch } from './scratch-place.ts';
 
 export interface Quarantine {
@@ -85,10 +84,13 @@ async function placeFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** `tmp_…`: git takes away what has such a name and is old. */
+/** `tmp_…`: git takes away what has such a name and is old. By its own name it is known again by whoever settles. */
+const asideOf = (to: string): string => join(dirname(to), `tmp_reveille_${basename(to)}`);
+
 async function placeOnce(from: string, to: string): Promise<void> {
-  const aside = join(to, '..', `tmp_reveille_${newId()}`);
+  const aside = asideOf(to);
   try {
+    await rm(aside, { force: true });
     await link(from, aside).catch(async () => await copyFile(from, aside, constants.COPYFILE_FICLONE));
     await chmod(aside, 0o444);
     await syncFile(aside);
@@ -117,6 +119,7 @@ export async function settlePacks(repository: Repository, folder: string): Promi
 
 async function settlePack(repository: Repository, name: string): Promise<void> {
   const at = (ending: string): string => join(packsOf(repository), `${name}.${ending}`);
+  for (const ending of ['pack', 'idx']) await rm(asideOf(at(ending)), { force: true });
   // A pack without an index is nothing to git. With one it counts, and may be needed.
   if (!(await isThere(at('idx')))) await rm(at('pack'), { force: true });
   const keep = await orNull(readFile(at('keep'), 'utf8'));
