@@ -3,6 +3,7 @@ import {
   limitAmount,
   limitName,
   optionsOf,
+  type Budget,
   type Raise,
   type Request,
   type Run,
@@ -54,10 +55,12 @@ interface Offer {
 }
 
 async function offerOf(tx: Tx, task: Task, { short }: Run): Promise<Offer> {
-  const over = (await budgetChain(tx, task.budget)).flatMap(overruns);
+  const chain = await budgetChain(tx, task.budget);
+  const over = chain.flatMap(overruns);
   const isOver = over.some(({ node, key }) => node === short?.node && key === short.key);
   const shorts = short && !isOver ? [short, ...over] : over;
-  const raises = short?.key === 'unpriced' ? [] : shorts.flatMap(raiseOf);
+  const raises =
+    short?.key === 'unpriced' ? [] : shorts.map((one) => byTheWall(one, chain, tx.now)).flatMap(raiseOf);
   const why = shorts.length > 0 ? shorts.map(shortWords).join('; ') : 'its budget is used up';
   const places = new Set(raises.map(({ node }) => node));
   const offers = raises.map(({ node, key, to }) => {
@@ -67,6 +70,16 @@ async function offerOf(tx: Tx, task: Task, { short }: Run): Promise<Offer> {
   const raise = offers.length > 0 ? `raise: ${offers.join(', ')}, and it goes on. ` : '';
   const text = `${formatAgentType(task.agent)} stopped at "${task.name}" (${task.id}): ${why}. What it had done is kept. ${raise}Any other limit: reveille budget ${short?.node ?? task.id}.`;
   return { raises, text };
+}
+
+/**
+ * A run counts its time on the monotonic clock. What its node has used is counted by the wall clock, which also goes on while the
+ * machine sleeps; a limit below that would be refused.
+ */
+function byTheWall(short: Short, chain: readonly Budget[], now: number): Short {
+  const since = chain.find(({ id }) => id === short.node)?.since;
+  if (short.key !== 'wallMs' || since === undefined) return short;
+  return { ...short, total: Math.max(short.total, now - since) };
 }
 
 /** Twice the limit; if that is used already, as much again as the limit was. */

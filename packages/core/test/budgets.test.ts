@@ -179,6 +179,23 @@ describe('raise', () => {
     expect(await world.state('a')).toBe('running');
   });
 
+  test('[LIM1.13] offers time that is not used up yet, also after a sleep of the machine', async () => {
+    await using world = await start();
+    await world.plan({ a: { budget: { wallMs: 12_000 } } });
+    await world.worker('a').says('slowly');
+    await world.advance(5_000);
+    world.clock.jump(7_200_000);
+    await world.advance(8_000);
+    const [request] = await asked(world);
+    expect(request!.text).toMatch(/wall time of task_\w+: 1[23](\.\d)? s of 12 s used/);
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    await world.advance(9_000);
+    expect(await world.state('a')).toBe('running');
+    await world.advance(9_000);
+    expect((await world.task('a')).end).toMatchObject({ cause: 'budget' });
+  });
+
   test('[LIM1.13] speaks of time in minutes, and the time that nobody could work does not count', async () => {
     await using world = await start();
     await world.plan({ a: { budget: { wallMs: 12_000 } } });
