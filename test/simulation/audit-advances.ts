@@ -25,8 +25,12 @@ export function auditAdvances(auditor: Auditor, { deltas, host }: Durable): void
 }
 
 function advanced(before: Run, after: Run): string | null {
-  if (after.state === 'ended')
-    return after.end && SEEN_BY_HOLDER.has(after.end.cause) ? `the end (${after.end.cause})` : null;
+  if (after.state === 'ended') {
+    // Whoever ends a run looks at what it left, and may find that it failed.
+    const { cause, error } = after.end ?? {};
+    const isFound = error?.class === 'escape' || error?.class === 'workspace';
+    return cause && SEEN_BY_HOLDER.has(cause) && !isFound ? `the end (${cause})` : null;
+  }
   if (before.turn?.number !== after.turn?.number) return 'a turn';
   if (before.used !== after.used) return 'the usage';
   if (before.faults < after.faults) return 'a fault';

@@ -32,7 +32,8 @@ export class BudgetAudit {
     for (const delta of change.deltas) {
       if (is(delta, 'budget')) this.#node(change, delta);
       if (is(delta, 'run')) this.#run(delta);
-      if (is(delta, 'task') && !delta.before && !delta.after.plan)
+      // A reviewer is made with the end of the work; what it may not do any more is its first turn.
+      if (is(delta, 'task') && !delta.before && !delta.after.plan && !delta.after.reviews)
         this.#roomUnder(delta.after.budget, `task ${delta.after.id} was spawned`);
     }
   }

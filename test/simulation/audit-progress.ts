@@ -35,9 +35,11 @@ export class ProgressAudit {
       if (before?.epoch !== after.epoch)
         this.#work.set(after.id, { epoch: after.epoch, since: now, ms: 0, toldAt: 0, turnAt: null });
       const work = this.#work.get(after.id);
-      if (!work || before?.turn?.number === after.turn?.number) continue;
+      // The turn of an agent that is gone stays open until somebody goes on with the run.
+      const dies = before?.host !== null && after.host === null;
+      if (!work || (before?.turn?.number === after.turn?.number && !dies)) continue;
       if (before?.turn && before.epoch === after.epoch) this.#turnEnds(after.id, work, now);
-      work.turnAt = after.turn ? now : null;
+      work.turnAt = after.turn && !dies ? now : null;
     }
   }
 

@@ -129,8 +129,9 @@ function auditAsked(auditor: Auditor, { deltas }: Durable, task: Task): void {
       delta.after.state === 'open' &&
       kinds.includes(delta.after.kind),
   );
+  const isReviewed = task.state === 'review' && (task.reviewing?.task ?? null) !== null;
   auditor.check(
-    asked,
+    asked || isReviewed,
     'requests',
     `task ${task.id} is ${task.state}, and nobody was asked what is to be done`,
   );

@@ -88,6 +88,8 @@ export function auditDependencies(auditor: Auditor, task: Task, what: string): v
 
 /** The owner is told in the very change that ends the task, once, by a message that names the run (MBX2). */
 function auditEnd(auditor: Auditor, change: Durable, task: Task): void {
+  // The end of a reviewer is its verdict.
+  if (task.reviews) return;
   const told = change.deltas.filter(
     (delta): delta is Delta<'message'> =>
       is(delta, 'message') && !delta.before && delta.after.kind === 'end' && delta.after.task === task.id,
@@ -120,6 +122,9 @@ function auditOrphans(auditor: Auditor, task: Task): void {
   }
 }
 
+/** A reviewer of its own work is no child of a worker, nor is a task of its plan. */
+const isChild = ({ plan, reviews }: Task): boolean => plan === null && !reviews;
+
 /** Depth, children, and nothing born under a task that is being cancelled or has ended. */
 function auditCreated(auditor: Auditor, task: Task): void {
   const { ledger, settings } = auditor;
@@ -145,7 +150,7 @@ function auditCreated(auditor: Auditor, task: Task): void {
     'limits',
     `task ${task.id} is ${task.depth} deep, the limit is ${limit}`,
   );
-  const children = ledger.tasksOf(task.owner).filter((child) => child.plan === null);
+  const children = ledger.tasksOf(task.owner).filter(isChild);
   const open = children.filter((child) => !over(child.state)).length;
   // Children handed up by one that ended do not count against the limit for spawning.
   const handed = auditor.handedTo.get(task.owner) ?? 0;
@@ -163,7 +168,7 @@ function auditCreated(auditor: Auditor, task: Task): void {
 
 function auditCounters(auditor: Auditor, { after }: Delta<'session'>): void {
   if (after.state === 'ended') return;
-  const children = auditor.ledger.tasksOf(after.id).filter((child) => child.plan === null);
+  const children = auditor.ledger.tasksOf(after.id).filter(isChild);
   const open = children.filter((child) => !over(child.state)).length;
   auditor.check(
     after.childrenOpen === open,

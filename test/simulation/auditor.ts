@@ -6,6 +6,7 @@ import { auditMail } from './audit-mail.ts';
 import { auditPlans } from './audit-plans.ts';
 import { ProgressAudit } from './audit-progress.ts';
 import { auditRequests } from './audit-requests.ts';
+import { ReviewAudit } from './audit-reviews.ts';
 import { auditStops } from './audit-stops.ts';
 import { SwapAudit } from './audit-swaps.ts';
 import { auditTasks } from './audit-tasks.ts';
@@ -47,6 +48,8 @@ export const INVARIANTS = {
   health: 'nobody is asked, passed on or given up before the time, on the monotonic clock',
   calls: 'every call is answered, in time, with what it asked for',
   work: 'every end says what was left; a dependent starts from it; a retry does not build on ruins',
+  reviews:
+    'a review by agents has no more rounds than it may, one reviewer at a time, and its verdict is what happens',
   conflicts: 'the owners of both tasks hear of a conflict between them',
   room: 'no agent is started without memory and disk for it, unless none is at work; no set of waits stops everything',
   engine: 'the engine meets no error that it does not expect',
@@ -88,6 +91,7 @@ export class Auditor {
   readonly swaps = new SwapAudit(this);
   readonly #budgets = new BudgetAudit(this);
   readonly #progress = new ProgressAudit(this);
+  readonly #reviews = new ReviewAudit(this);
   readonly #turnSince = new Map<string, number>();
   readonly #moved = new Map<string, { at: number; lives: number }>();
 
@@ -142,6 +146,7 @@ export class Auditor {
     auditPlans(this, durable);
     this.#budgets.look(durable);
     this.#progress.look(durable);
+    this.#reviews.look(durable);
     this.swaps.look(durable);
     this.sights.look(durable);
     return durable;

@@ -2,6 +2,7 @@ import { BUGS_OF_CALLS } from './bugs-calls.ts';
 import { BUGS_OF_COMMAND } from './bugs-command.ts';
 import { BUGS_OF_FILES } from './bugs-files.ts';
 import { BUGS_OF_MOMENTS } from './bugs-moments.ts';
+import { BUGS_OF_REVIEWS } from './bugs-reviews.ts';
 import { BUGS_OF_ROOM } from './bugs-room.ts';
 import { BUGS_OF_STEERING } from './bugs-steering.ts';
 import { BUGS_OF_WORDS } from './bugs-words.ts';
@@ -21,4 +22,5 @@ export const BUGS: readonly PlantedBug[] = [
   ...BUGS_OF_COMMAND,
   ...BUGS_OF_CALLS,
   ...BUGS_OF_MOMENTS,
+  ...BUGS_OF_REVIEWS,
 ];

@@ -120,6 +120,7 @@ export const HABITS_OF_MOMENTS = [
   'raise_stopped',
   'inner_budgets',
   'integrate_again',
+  'agent_reviews',
 ] as const;
 export type Habit =
   | (typeof HABITS)[number]

@@ -10,9 +10,7 @@ export function makePlan(world: World): PlanInput {
     prompt: `do t${i}`,
     dependencies: before(world, i, count).map((at) => `t${at}`),
     priority: chance.pick(['critical', 'high', 'normal', 'low'] as const) ?? 'normal',
-    review: world.has('reviews')
-      ? (chance.pick(['none', 'none', 'owner', 'person'] as const) ?? 'none')
-      : 'none',
+    ...reviewIn(world),
     ...(world.has('budgets') && chance.hit(0.3)
       ? {
           budget: {
@@ -29,6 +27,16 @@ export function makePlan(world: World): PlanInput {
       ? { budget: { tokens: chance.int(30, 400), turns: chance.int(5, 60), ...moneyAndTime(world) } }
       : {};
   return { name: `plan ${world.nextPid()}`, tasks, ...budget, ...world.files };
+}
+
+/** By nobody, its owner, the person, or an agent, in a few rounds. */
+function reviewIn(world: World): Pick<PlanInput['tasks'][number], 'review' | 'reviewRounds'> {
+  const { chance } = world;
+  const review = world.has('reviews')
+    ? (chance.pick(['none', 'none', 'owner', 'person'] as const) ?? 'none')
+    : 'none';
+  if (!world.has('agent_reviews') || chance.hit(0.4)) return { review };
+  return { review: chance.pick(['coder', 'agent', 'speaker']) ?? 'coder', reviewRounds: chance.int(1, 3) };
 }
 
 export function moneyAndTime({ chance, options }: World): { usd?: number; wallMs?: number } {

@@ -7,8 +7,12 @@ import type { Mind } from './mind.ts';
 import { ConnectionLost } from './connection-lost.ts';
 import { sayLate } from './late-word.ts';
 import { script } from './script.ts';
+import type { Habit } from './options.ts';
 import { Travel } from './travel.ts';
 import type { World } from './world.ts';
+
+/** An answer within the process has arrived when it is made, so that a call beside it would be later. */
+const BY_EXCHANGE: readonly Habit[] = ['exchanges', 'calls_beside', 'pause_busy'];
 
 /**
  * One agent process on a host, as an executor starts it. It lives or dies apart from the engine: after a crash of the
@@ -310,7 +314,7 @@ export class Process implements Agent {
     await world.timeline.sleep(world.chance.int(0, 4));
     if (this.alive && this.#stretch === stretch) this.#aborts.add(abort);
     else await new Promise(() => {});
-    const travel = world.has('exchanges') ? new Travel(life, caller) : null;
+    const travel = BY_EXCHANGE.some((habit) => world.has(habit)) ? new Travel(life, caller) : null;
     // As it is sent: somebody may have steered the agent while the call was on its way.
     this.mind.memory.keep();
     const waits = ['await', 'spawn and wait'].includes(name);

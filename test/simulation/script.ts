@@ -69,6 +69,7 @@ async function cope(agent: Process, error: unknown, mistakes: number): Promise<b
 async function live(agent: Process, input: TurnInput): Promise<void> {
   const { world, mind } = agent;
   if (isOrchestrator(agent)) return orchestrate(agent, input, report);
+  if (agent.spec.task.reviews) return judge(agent);
   for (;;) {
     await agent.work(world.chance.skewed(0, world.options.workMs));
     if (world.quiet) return wrapUp(agent);
@@ -80,6 +81,23 @@ async function live(agent: Process, input: TurnInput): Promise<void> {
     }
     if (await finish(agent, input)) return;
   }
+}
+
+/** A reviewer looks at the work for a while and says what it thinks of it, if it can. */
+async function judge(agent: Process): Promise<void> {
+  const { world, spec } = agent;
+  const { chance, quiet } = world;
+  await agent.work(chance.skewed(0, world.options.workMs));
+  const verdict = quiet ? 'approve' : chance.weighted({ approve: 4, changes: 4, none: 1 });
+  if (spec.task.agent.name === 'speaker')
+    return agent.endTurn(verdict === 'none' ? 'I cannot tell' : `look\nverdict: ${verdict}`);
+  if (verdict === 'none') {
+    await report(agent, 'failed');
+  } else {
+    const structured = { verdict, comments: `more of it ${world.nextPid()}` };
+    await report(agent, 'success', { structured });
+  }
+  if (agent.turnOpen !== null) agent.endTurn('reported');
 }
 
 /** In the quiet phase everybody is well-behaved: answers what it was asked, waits for its children, reports. */
@@ -132,7 +150,8 @@ async function reportAsUsual(agent: Process): Promise<boolean> {
     failed: world.has('report_failed') ? 2 : 0,
     partial: world.has('report_partial') ? 1 : 0,
   });
-  const outcome = await report(agent, status, world.has('give_up_children') && world.chance.hit(0.3));
+  const giveUpChildren = world.has('give_up_children') && world.chance.hit(0.3);
+  const outcome = await report(agent, status, { giveUpChildren });
   if (outcome === 'again') return false;
   if (outcome === 'children') {
     if (world.chance.hit(0.5)) agent.endTurn('waits for its children');
@@ -147,13 +166,16 @@ async function reportAsUsual(agent: Process): Promise<boolean> {
 async function report(
   agent: Process,
   status: 'success' | 'partial' | 'failed',
-  giveUpChildren = false,
+  more: {
+    readonly giveUpChildren?: boolean;
+    readonly structured?: { verdict: string; comments: string };
+  } = {},
 ): Promise<'accepted' | 'children' | 'again'> {
   const { world, mind, spec } = agent;
   const output = `result ${world.nextPid()} of ${spec.task.name}`;
   const result = await agent.call(
     `reports ${status}`,
-    (to) => to.reportCompletion({ status, output, giveUpChildren }),
+    (to) => to.reportCompletion({ status, output, ...more }),
     sawReport(world, spec, output),
   );
   if (result.accepted) return 'accepted';

@@ -54,6 +54,9 @@ export const SIGHTS = [
   'told of a silence',
   'told of progress',
   'goes on with a raised budget',
+  'approved by an agent',
+  'sent back by an agent',
+  'reviewed without a verdict',
 ] as const;
 export type Sight = (typeof SIGHTS)[number];
 
@@ -62,6 +65,11 @@ const TOLD: Readonly<Record<string, Sight>> = {
   'health.errors': 'told of errors',
   'health.stuck': 'told of a silence',
   'health.progress': 'told of progress',
+};
+
+const VERDICTS: Readonly<Record<string, Sight>> = {
+  approve: 'approved by an agent',
+  changes: 'sent back by an agent',
 };
 
 /** Counts what there was to see. */
@@ -82,6 +90,9 @@ export class Sights {
       if (type === 'run.parked') this.saw('parked');
       if (type === 'turn.opened' && run && this.#parked.delete(run)) this.saw('resumed after parking');
     }
+    for (const { type, data } of facts)
+      if (type === 'review.ended')
+        this.saw(VERDICTS[String(data?.['verdict'])] ?? 'reviewed without a verdict');
     for (const fact of facts) if (fact.type === 'task.swapped') this.#swapped(fact.task ?? '');
     for (const delta of deltas) {
       if (is(delta, 'request') && delta.before) this.#request(delta.before, delta.after);

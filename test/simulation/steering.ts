@@ -40,7 +40,7 @@ async function raiseBudget(world: World, person: Orchestrator): Promise<void> {
     ...(chance.hit(0.5) ? { turns: chance.int(3, 60) } : {}),
     ...(world.has('money') ? { usd: chance.int(1, 80) / 4 } : {}),
   };
-  if (!(await tryToRaise(person, node.id, limits))) return;
+  if (!(await tryToRaise(() => person.raiseBudget(node.id, limits)))) return;
   const now = rows.budget.get(node.id)?.limits;
   // Somebody else may have set it again since.
   world.check(
@@ -50,14 +50,10 @@ async function raiseBudget(world: World, person: Orchestrator): Promise<void> {
   );
 }
 
-/** False: it was refused, because more has been used already. */
-async function tryToRaise(
-  person: Orchestrator,
-  node: Plan['id'] | Task['id'],
-  limits: BudgetLimits,
-): Promise<boolean> {
+/** False: it was refused, because more has been used by now. */
+async function tryToRaise(raise: () => Promise<unknown>): Promise<boolean> {
   try {
-    await person.raiseBudget(node, limits);
+    await raise();
     return true;
   } catch (error) {
     if (error instanceof ReveilleError && error.code === 'invalid_input') return false;
@@ -72,13 +68,14 @@ async function raiseStopped(world: World, person: Orchestrator): Promise<void> {
   const run = rows.run.get(request?.run ?? '');
   if (!request || !run?.raises?.length) return;
   if (world.chance.hit(0.3)) {
-    await person.answer({ request: request.id, answer: 'raise' });
-    return world.acknowledged(request.id, 'raise');
+    const raised = await tryToRaise(() => person.answer({ request: request.id, answer: 'raise' }));
+    if (raised) world.acknowledged(request.id, 'raise');
+    return;
   }
   for (const { node, key, to } of run.raises) {
     const limit = rows.budget.get(node)?.limits[key] ?? 0;
     const more = key === 'wallMs' || key === 'usd' ? to : Math.max(limit + 1, to - limit);
-    await tryToRaise(person, node as Plan['id'] | Task['id'], { [key]: more });
+    await tryToRaise(() => person.raiseBudget(node as Plan['id'] | Task['id'], { [key]: more }));
   }
 }
 

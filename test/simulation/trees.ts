@@ -133,6 +133,10 @@ export class Trees {
   /** PLN5: a dependent has everything its dependencies made. */
   #checkOrigin(task: Task, origin: OpenSpec['origin']): void {
     if (origin.kind === 'integration') return;
+    if (task.reviews) {
+      const own = origin.kind === 'shared' && origin.with.id === task.reviews.task;
+      return this.#world.check(own, 'work', () => `${task.id} does not look at the checkout that it reviews`);
+    }
     const wanted = task.dependencies.length > 0 ? 'dependencies' : task.checkpoint ? 'checkpoint' : 'base';
     this.#world.check(
       origin.kind === wanted,
