@@ -52,10 +52,14 @@ interface Asked {
   readonly action?: Action;
 }
 
-/** The open requests of a task; most sessions never asked for anything, and their row says so. */
+/** The open requests of a task, as this decision has left them so far; most sessions never asked for anything, and their row says so. */
 export async function openRequests(tx: Tx, task: Task): Promise<Request[]> {
   const { requests } = tx.known('session', task.session) ?? (await tx.need('session', task.session));
-  return requests === 0 ? [] : tx.list('request', { list: 'openByTask', equal: [task.id, 1] });
+  if (requests === 0) return [];
+  const stored = await tx.list('request', { list: 'openByTask', equal: [task.id, 1] });
+  const known = new Set(stored.map(({ id }) => id));
+  const put = [...tx.requestsOf(task.id)].filter(({ id, state }) => state === 'open' && !known.has(id));
+  return [...stored, ...put];
 }
 
 export async function closeRequests(tx: Tx, task: Task): Promise<void> {

@@ -2,9 +2,11 @@ import {
   ReveilleError,
   type Fact,
   type Message,
+  type Request,
   type RunId,
   type SessionId,
   type Task,
+  type TaskId,
   type TaskState,
 } from '@reveille/protocol';
 import { factsOf } from './facts.ts';
@@ -43,6 +45,7 @@ export class Tx {
   readonly #entries = new Map<string, Entry>();
   // Most decisions need few of these, and three are made for every child: each is made when it is needed.
   #letters: Map<SessionId, Map<string, Message>> | null = null;
+  #requests: Map<TaskId, Map<string, Request>> | null = null;
   #facts: Fact[] | null = null;
   #offers: Map<string, Offer> | null = null;
   #drops: Set<string> | null = null;
@@ -130,20 +133,19 @@ export class Tx {
     const known = this.#entries.get(key);
     if (known) known.after = doc;
     else this.#entries.set(key, { table, id: doc.id, version: 0, before: undefined, after: doc });
-    if (table === 'message') this.#letter(doc as Message);
+    if (table === 'message') keep((this.#letters ??= new Map()), (doc as Message).to, doc as Message);
+    if (table === 'request') keep((this.#requests ??= new Map()), (doc as Request).task, doc as Request);
     this.#dirty = true;
   }
 
-  #letter(message: Message): void {
-    const letters = (this.#letters ??= new Map());
-    const known = letters.get(message.to);
-    if (known) known.set(message.id, message);
-    else letters.set(message.to, new Map([[message.id, message]]));
-  }
-
-  /** The messages to a session that this decision has put: the only rows it may have to list before they are stored. */
+  /** The messages to a session that this decision has put. With requests, the only rows it may have to list before they are stored. */
   lettersTo(session: SessionId): Iterable<Message> {
     return this.#letters?.get(session)?.values() ?? NONE;
+  }
+
+  /** The requests of a task that this decision has put. */
+  requestsOf(task: TaskId): Iterable<Request> {
+    return this.#requests?.get(task)?.values() ?? NONE;
   }
 
   /** Whether a row has changed since it was read. */
@@ -232,6 +234,12 @@ export class Tx {
 }
 
 const NONE: readonly never[] = [];
+
+function keep<K, V extends { readonly id: string }>(rows: Map<K, Map<string, V>>, of: K, row: V): void {
+  const known = rows.get(of);
+  if (known) known.set(row.id, row);
+  else rows.set(of, new Map([[row.id, row]]));
+}
 
 const notFound = (table: TableName, id: string): ReveilleError =>
   new ReveilleError('not_found', `There is no ${table} ${id}.`, { data: { table, id } });

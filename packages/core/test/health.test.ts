@@ -343,6 +343,26 @@ describe('what is shown', () => {
 });
 
 describe('executing', () => {
+  test('[INB1] a worker that is stuck twice while the disk hangs is one item in the inbox', async () => {
+    let disk = Promise.resolve();
+    await using world = await start({ sync: () => disk });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.says('hm');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disk = promise;
+    const opened = world.person.openSession('chat', 'c');
+    for (let i = 0; i < 2; i++) {
+      await world.advance(301_000);
+      await a.says('still there');
+    }
+    resolve();
+    await opened;
+    await quiet();
+    expect(await world.events('health.stuck')).toHaveLength(2);
+    expect(await world.person.inbox()).toMatchObject([{ kind: 'idle' }]);
+  });
+
   test('[HLT2] a worker that thinks is not idle; without a sign for 5 min it is called stuck, once, and goes on', async () => {
     await using world = await start();
     await world.plan({ parent: [] });
