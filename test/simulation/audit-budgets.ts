@@ -143,15 +143,33 @@ export class BudgetAudit {
     );
   }
 
+  /** Where no clock is turned, what other hosts and lives have used of the time counts too. */
+  #isStoppedInAll(run: Run, nodes: readonly Budget[], now: number): void {
+    const began = run.startedAt - (this.#openedAt.get(run.id) ?? 0);
+    const over = nodes.map(({ since = run.startedAt, limits: { wallMs = 0 } }) => since - began + wallMs);
+    const held = Math.max(this.#heldAt.get(run.id) ?? 0, this.#turnAt.get(run.id) ?? 0);
+    const due = Math.max(Math.min(...over), held);
+    this.#auditor.check(
+      now - due <= SOON_MS || !this.#auditor.calmSince(now - SOON_MS),
+      'budgets',
+      `a turn of ${run.id} went on for ${now - due} ms after all of its wall time`,
+    );
+  }
+
   /** A run whose time is up ends soon, and not before. Where clocks jump or hosts stop nobody can say when that is. */
   #wallTime(run: Run, budget: string | null): void {
-    const nodes = [...this.#auditor.ledger.budgets(budget)].flatMap(({ id, limits: { wallMs } }) =>
-      wallMs === undefined ? [] : [{ wallMs, first: this.#firstAt.get(id) ?? 0 }],
+    const limited = [...this.#auditor.ledger.budgets(budget)].filter(
+      ({ limits }) => limits.wallMs !== undefined,
     );
+    const nodes = limited.map(({ id, limits: { wallMs = 0 } }) => ({
+      wallMs,
+      first: this.#firstAt.get(id) ?? 0,
+    }));
     if (nodes.length === 0) return;
     const limit = Math.min(...nodes.map(({ wallMs }) => wallMs));
     const now = this.#auditor.mono();
     this.#isStopped(run, limit, now);
+    if (!this.#auditor.turnedClocks()) this.#isStoppedInAll(run, limited, now);
     if (!this.#auditor.calm()) return;
     const due = Math.max((this.#openedAt.get(run.id) ?? 0) + limit, this.#turnAt.get(run.id) ?? 0);
     this.#auditor.check(

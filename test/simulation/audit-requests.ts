@@ -26,7 +26,10 @@ export function auditRequests(auditor: Auditor, change: Durable): void {
 
 function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delta<'request'>): void {
   auditHolder(auditor, after);
-  if (!before) return auditor.requestMoved(after.id);
+  if (!before) {
+    auditIdle(auditor, after);
+    return auditor.requestMoved(after.id);
+  }
   auditor.check(
     before.state === 'open' || (before.state === after.state && before.answer === after.answer),
     'one answer',
@@ -52,6 +55,19 @@ function auditRequest(auditor: Auditor, change: Durable, { before, after }: Delt
     told.length === 1,
     'mail',
     `request ${after.id} is ${after.state} and the asker was told ${told.length} times in that change`,
+  );
+}
+
+/** INB1: one item about a silent worker, however often and by what that is noticed. */
+function auditIdle(auditor: Auditor, { id, kind, task }: Request): void {
+  if (kind !== 'idle') return;
+  const other = [...auditor.ledger.rows.request.values()].find(
+    (open) => open.id !== id && open.task === task && open.kind === 'idle' && open.state === 'open',
+  );
+  auditor.check(
+    other === undefined,
+    'requests',
+    `${id} asks about the silence of ${task}, as ${other?.id} does`,
   );
 }
 

@@ -6,6 +6,7 @@ import { auditMail } from './audit-mail.ts';
 import { auditPlans } from './audit-plans.ts';
 import { ProgressAudit } from './audit-progress.ts';
 import { auditRequests } from './audit-requests.ts';
+import { auditReports } from './audit-reports.ts';
 import { ReviewAudit } from './audit-reviews.ts';
 import { auditStops } from './audit-stops.ts';
 import { SwapAudit } from './audit-swaps.ts';
@@ -66,8 +67,7 @@ export interface AuditorHooks {
   readonly unreserved: (run: string) => { readonly tokens: number; readonly usd: number };
   /** Whoever asked does not wait for the answer any more. */
   readonly gaveUp: (request: Request) => boolean;
-  /** Nothing has happened yet that could hold anybody up, or turn a clock. */
-  readonly calm: () => boolean;
+  readonly turnedClocks: () => boolean;
   /** Nothing has held anybody up since then. Clocks may have been turned. */
   readonly calmSince: (moment: number) => boolean;
 }
@@ -83,6 +83,8 @@ export class Auditor {
   readonly lostAnswers = new Set<string>();
   /** Requests that somebody said are for the next one up. */
   readonly toldToPassOn = new Set<string>();
+  /** Runs whose report, now or earlier, was to give up their children. */
+  readonly givesUp = new Set<string>();
   /** Children a session did not spawn but was handed. */
   readonly handedTo = new Map<string, number>();
   /** Bumped whenever a host begins a new life: only then may the wall clock count for a request's age. */
@@ -104,8 +106,13 @@ export class Auditor {
     return this.#hooks.mono();
   }
 
+  /** Nothing has happened yet that could hold anybody up, or turn a clock. */
   calm(): boolean {
-    return this.#hooks.calm();
+    return this.calmSince(0) && !this.turnedClocks();
+  }
+
+  turnedClocks(): boolean {
+    return this.#hooks.turnedClocks();
   }
 
   calmSince(moment: number): boolean {
@@ -144,6 +151,7 @@ export class Auditor {
     auditStops(this, durable);
     auditAdvances(this, durable);
     auditPlans(this, durable);
+    auditReports(this, durable);
     this.#budgets.look(durable);
     this.#progress.look(durable);
     this.#reviews.look(durable);

@@ -101,4 +101,46 @@ export const BUGS_OF_MOMENTS: readonly PlantedBug[] = [
     replace: `const executed = mono - this.turnSince;`,
     why: 'whoever works in many short turns never reports progress',
   },
+  {
+    name: 'time-of-earlier-lives-forgotten',
+    invariant: 'budgets',
+    file: core('wall-time.ts'),
+    find: `Math.max(0, clock.now() - since)`,
+    replace: `Math.min(0, clock.now() - since)`,
+    why: 'a run that goes on after a crash has all of its time again',
+  },
+  {
+    name: 'two-items-for-one-silence',
+    invariant: 'requests',
+    file: core('recorded-health.ts'),
+    find: `openIdle(tx, task)).length > 0`,
+    replace: `openIdle(tx, task)).length > 1`,
+    why: 'the inbox asks twice about the same silent worker',
+  },
+  {
+    name: 'end-of-own-subtask-sleeps',
+    invariant: 'wakes',
+    file: core('settle.ts'),
+    find: `task.plan === null || moved > 0`,
+    replace: `moved > 0`,
+    why: 'an orchestrator that spawned a subtask outside its plan is not woken by its end',
+  },
+  {
+    name: 'report-forgets-children',
+    invariant: 'cancelled trees',
+    file: core('operations/report.ts'),
+    find: `open.length > 0 && !report`,
+    replace: `open.length > 100 && !report`,
+    why: 'a report is accepted while children are at work, and they are cancelled',
+  },
+  {
+    name: 'works-while-it-waits',
+    invariant: 'liveness',
+    file: core('berth.ts'),
+    find: `    this.#parks = 'no';
+    this.#begins = false;`,
+    replace: `    this.#parks = 'no';
+    this.#begins = true;`,
+    why: 'a parent that waits in a call counts as at work, and the child that it waits for is not let in',
+  },
 ];

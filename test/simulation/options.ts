@@ -121,6 +121,7 @@ export const HABITS_OF_MOMENTS = [
   'inner_budgets',
   'integrate_again',
   'agent_reviews',
+  'own_subtasks',
 ] as const;
 export type Habit =
   | (typeof HABITS)[number]

@@ -120,6 +120,7 @@ async function meddle(agent: Process): Promise<void> {
   const task = chance.pick(plan ? auditor.ledger.tasksIn(plan.id) : []);
   if (!plan || !task) return;
   const act = chance.pick(Object.keys(MEDDLING)) ?? 'retry';
+  if (world.has('own_subtasks') && chance.hit(0.4)) return spawn(agent);
   if (act === 'deploy') return deploy(agent, plan, task);
   await attempt(agent, `${act}s`, async (to) => MEDDLING[act]?.(to, task, plan, world));
 }
@@ -140,6 +141,14 @@ const MEDDLING: Readonly<Record<string, Meddle>> = {
   add: async (to, _task, plan, world) =>
     world.mayGrow() && to.addPlanTask(plan.id, { id: `more${world.nextPid()}`, prompt: 'more' }),
 };
+
+/** Has something done that is in no plan. */
+async function spawn(agent: Process): Promise<void> {
+  const { world } = agent;
+  if (!world.mayGrow()) return;
+  const input = { prompt: 'look into it', name: `own${world.nextPid()}` };
+  await attempt(agent, 'spawns', (to) => to.spawnSubtask(input, { blocking: false }));
+}
 
 /** Starting the tasks one by one is no way around the person's approval. */
 async function deploy(agent: Process, plan: Plan, task: Task): Promise<void> {

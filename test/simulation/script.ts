@@ -173,6 +173,7 @@ async function report(
 ): Promise<'accepted' | 'children' | 'again'> {
   const { world, mind, spec } = agent;
   const output = `result ${world.nextPid()} of ${spec.task.name}`;
+  if (more.giveUpChildren) world.auditor.givesUp.add(spec.run);
   const result = await agent.call(
     `reports ${status}`,
     (to) => to.reportCompletion({ status, output, ...more }),

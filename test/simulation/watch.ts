@@ -36,6 +36,10 @@ export class Watch {
       for (const { id, state, swap, paused, retryAt } of rows.run.values())
         if (state === 'open' && swap && !paused && retryAt === null)
           stuck.set(id, `${id} is to be gone on with by another agent`);
+      if (this.#allWait())
+        for (const { id, waitingOn } of rows.task.values())
+          if (waitingOn === 'memory')
+            stuck.set(`${id} room`, `task ${id} waits for memory, and nobody is at work`);
       // Behind one that waits for room, others may not even have been claimed.
       if (this.#freeSlots() && ![...rows.task.values()].some(waitsForRoom)) {
         for (const task of rows.task.values())
@@ -65,6 +69,13 @@ export class Watch {
   #couldStart(task: Task): boolean {
     const plan = task.plan ? this.#world.auditor.ledger.rows.plan.get(task.plan) : null;
     return task.state === 'ready' && (!plan || plan.state === 'active');
+  }
+
+  /** Whoever waits in a call may wait for those that wait for room: the first of them is let in (LIM2). */
+  #allWait(): boolean {
+    return this.#world.hosts.every(({ processes }) =>
+      [...processes.values()].every(({ busySince }) => busySince === null),
+    );
   }
 
   /** Somewhere fewer agents are at work than the host allows; one that waits in a call is not at work. */

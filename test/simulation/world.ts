@@ -95,7 +95,7 @@ export class World {
       gaveUp: ({ task, key }) => this.gaveUp.has(`${task}/${key}`),
       unreserved: (run) => this.#unreserved(run),
       calmSince: (moment) => this.faults.isCalmSince(moment),
-      calm: () => this.faults.isCalm && !this.faults.turnedClocks,
+      turnedClocks: () => this.faults.turnedClocks,
     });
     this.orchestrators = new OrchestratorAudit(this.auditor, this.startedByPerson);
     this.trees = new Trees(this);
