@@ -8,6 +8,7 @@ import { fit, harmless, width } from '../src/view/columns.ts';
 import { drawFrame } from '../src/view/frame.ts';
 import { pictureOf, type Picture, type Row } from '../src/view/picture.ts';
 import { drawEvent } from '../src/view/lines.ts';
+import { reportLines, type Finding } from '../src/commands/doctor-report.ts';
 import { requestLines, taskLines } from '../src/view/list.ts';
 import { Watch } from '../src/view/watch.ts';
 import { cost, duration } from '../src/view/words.ts';
@@ -363,4 +364,21 @@ test('[INB3.23] the inbox names the plan of a request, with its id where two pla
     'question      0.0 s  a  of Twin (plan_1)',
     'question      0.0 s  a  of Twin (plan_2)',
   ]);
+});
+
+test('[CLI1.49] the last line of doctor is about the first thing that does not work, also if that has no advice of its own', () => {
+  const row = (name: string, verdict: Finding['verdict'], more: Partial<Finding> = {}): Finding => ({
+    ...{ area: 'system', name, verdict, expected: '', got: `${name} is seen`, advice: '' },
+    ...more,
+  });
+  const last = (...findings: Finding[]): string =>
+    reportLines(findings, { columns: 120, paint: plain, all: false }).at(-1) ?? '';
+  const better = row('programs', 'weak', { advice: 'Install one.', command: 'npm i x' });
+  expect(last(row('git', 'good'), better, row('slow', 'weak'))).toBe(
+    '1 good, 2 weak. First, programs: Install one. npm i x',
+  );
+  expect(last(better, row('folder', 'bad'), row('other', 'bad', { advice: 'Mend it.' }))).toBe(
+    '1 weak, 2 bad. First, folder: folder is seen',
+  );
+  expect(last(row('git', 'good'), row('slow', 'weak'))).toBe('1 good, 1 weak. Nothing to do.');
 });

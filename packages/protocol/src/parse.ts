@@ -8,9 +8,17 @@ export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.ou
   throw invalidInput(
     parsed.error.issues.map((issue) => ({
       at: issue.path.map(String).join('.') || 'input',
-      problem: issue.message,
+      problem: problemIn(issue),
     })),
   );
+}
+
+/** What is wrong with an input, in words for people and models; of most problems as the schema says it. */
+export function problemIn(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'is empty';
+  if (issue.code === 'too_big' && issue.origin === 'string')
+    return `is longer than ${issue.maximum} characters`;
+  return issue.message;
 }
 
 export function invalidInput(problems: readonly { at: string; problem: string }[]): ReveilleError {

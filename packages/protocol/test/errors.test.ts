@@ -35,13 +35,18 @@ test('an error is told by its code, not by its words', () => {
 });
 
 test('a wrong input gets all its problems, each with its place', () => {
-  let places: string[] = [];
+  let problems: { at: string; problem: string }[] = [];
   try {
-    parseInput(SpawnInput, { prompt: '', targetFiles: ['', 'ok', 7], extra: 1 });
+    const name = 'x'.repeat(100_000);
+    parseInput(SpawnInput, { prompt: '', name, targetFiles: ['', 'ok', 7], extra: 1 });
   } catch (error) {
-    places = ((error as ReveilleError).data['problems'] as { at: string }[]).map(({ at }) => at);
+    problems = (error as ReveilleError).data['problems'] as typeof problems;
   }
-  expect(places.toSorted()).toEqual(['input', 'prompt', 'targetFiles.0', 'targetFiles.2']);
+  const places = problems.map(({ at }) => at).toSorted();
+  expect(places).toEqual(['input', 'name', 'prompt', 'targetFiles.0', 'targetFiles.2']);
+  const said = new Map(problems.map(({ at, problem }) => [at, problem]));
+  expect(said.get('prompt')).toBe('is empty');
+  expect(said.get('name')).toMatch(/^is longer than \d+ characters$/);
 });
 
 test('[SUB6] a result is checked against a JSON schema; a schema that cannot be used is said so', () => {

@@ -1,4 +1,4 @@
-import { ReveilleError, invalidInput, nearest } from '@reveille/protocol';
+import { ReveilleError, invalidInput, nearest, problemIn } from '@reveille/protocol';
 import type { z } from 'zod';
 import { signature } from './schema.ts';
 import type { Tool } from './tool.ts';
@@ -62,7 +62,7 @@ function* problemsOf(
     return;
   }
   const missed = issue.code === 'invalid_type' && isMissing(issue);
-  yield { at, problem: missed ? `is missing; send ${article(issue.expected)}` : issue.message };
+  yield { at, problem: missed ? `is missing; send ${article(issue.expected)}` : problemIn(issue) };
 }
 
 const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
