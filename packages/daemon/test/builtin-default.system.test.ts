@@ -16,7 +16,11 @@ test('[EXE2.22] with a model and no agent, an agent that names no backend is our
   house.env['PATH'] = onlyGit(house.folder);
   const client = await house.connect();
   expect(await client.backends()).toEqual([
-    { name: 'builtin', isDefault: true, why: 'no agent is installed, and OPENAI_BASE_URL is set' },
+    {
+      name: 'builtin',
+      isDefault: true,
+      why: 'no agent that can be used is installed, and OPENAI_BASE_URL is set',
+    },
     { name: 'scripted', isDefault: false },
   ]);
   const report = { call: 'a2a_subtask_complete', input: { status: 'success', output: 'by our own' } };

@@ -55,7 +55,7 @@ describe('the backend of agents that name none', () => {
   test('[EXE2.20] is our own where none is installed and there is a model, else the scripted one', () => {
     expect(usual({ installed: ['scripted', 'builtin'] })).toEqual({
       name: 'builtin',
-      why: 'no agent is installed, and ANTHROPIC_API_KEY is set',
+      why: 'no agent that can be used is installed, and ANTHROPIC_API_KEY is set',
     });
     expect(usual({ installed: ['scripted'], endpoint: null }).name).toBe('scripted');
   });

@@ -15,7 +15,7 @@ import { drawFrame } from '../view/frame.ts';
 import { planLines, taskLines } from '../view/list.ts';
 import { pictureOf } from '../view/picture.ts';
 import { Watch, type Target } from '../view/watch.ts';
-import { cost, duration, isEnded, plural, resourcesText } from '../view/words.ts';
+import { cost, duration, isEnded, plural, resourcesText, withoutCause } from '../view/words.ts';
 
 export const status = command({
   name: 'status',
@@ -60,7 +60,7 @@ function taskWords({ task, run, worker, end, health }: TaskView, now: number): s
   const lines = [
     ['id', task.id],
     ['agent', formatAgentType(task.agent)],
-    ['state', `${task.state} for ${duration(now - task.since)}: ${task.why}`],
+    ['state', `${task.state} for ${duration(now - task.since)}: ${withoutCause(task.why)}`],
     ['worker', `${worker}, attempt ${task.attempts}, ${plural(run?.turns ?? 0, 'turn')}`],
     ['health', health ? healthLine(health, now) : ''],
     ['used', used],

@@ -29,8 +29,12 @@ export function usualBackend({ configured, installed, agents, endpoint, login }:
   if (ready) return { name: ready.name, why: `${ready.title} is installed${firstOf(there.length)}` };
   const [first] = there;
   if (first) return { name: first.name, why: `${first.title} is installed, but there is no login for it` };
-  if (endpoint) return { name: 'builtin', why: `no agent is installed, and ${endpoint.why}` };
-  return { name: 'scripted', why: 'no agent is installed, and there is no key and no model' };
+  if (endpoint)
+    return { name: 'builtin', why: `no agent that can be used is installed, and ${endpoint.why}` };
+  return {
+    name: 'scripted',
+    why: 'no agent that can be used is installed, and there is no key and no model',
+  };
 }
 
 const firstOf = (count: number): string => (count > 1 ? `, the first of ${count}` : '');
