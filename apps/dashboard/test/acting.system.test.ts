@@ -55,6 +55,7 @@ tasks:
 
     await press(page, 'g', 'i');
     await page.getByText('In which language?').waitFor();
+    await page.locator('.request-head').getByText('of Greetings').waitFor();
     await press(page, 'j');
     await page.locator('[data-request]:focus').waitFor();
     await press(page, '1');

@@ -108,3 +108,10 @@ export type Task = z.infer<typeof Task>;
 
 export const isTerminal = (state: TaskState): boolean =>
   state === 'completed' || state === 'failed' || state === 'cancelled';
+
+/**
+ * Why a task is in its state, for a person: without what ended its run, which a reader has seen, and without a class of error
+ * that says nothing ("unknown", "invalid").
+ */
+export const withoutCause = (why: string): string =>
+  why.replace(/^(report|last_message|executor|budget): /, '').replace(/^(unknown|invalid): /, '');

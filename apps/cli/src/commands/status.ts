@@ -6,6 +6,7 @@ import {
   type Client,
   type Plan,
   type TaskView,
+  withoutCause,
 } from '@reveille/protocol';
 import { command, type Call } from '../command/spec.ts';
 import { findEither, viewpointOf } from '../find.ts';
@@ -15,7 +16,7 @@ import { drawFrame } from '../view/frame.ts';
 import { planLines, taskLines } from '../view/list.ts';
 import { pictureOf } from '../view/picture.ts';
 import { Watch, type Target } from '../view/watch.ts';
-import { cost, duration, isEnded, plural, resourcesText, withoutCause } from '../view/words.ts';
+import { cost, duration, isEnded, plural, resourcesText } from '../view/words.ts';
 
 export const status = command({
   name: 'status',

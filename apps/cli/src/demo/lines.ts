@@ -1,7 +1,8 @@
+import { withoutCause } from '@reveille/protocol';
 import type { TaskState } from '@reveille/protocol';
 import { pad, padStart } from '../view/columns.ts';
 import { tellWakeUp } from '../view/frame.ts';
-import { duration, withoutCause } from '../view/words.ts';
+import { duration } from '../view/words.ts';
 import type { Happening } from './probe.ts';
 
 /** States that say nothing to a reader: the next one follows at once, or nothing happens for a while. */

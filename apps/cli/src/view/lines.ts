@@ -1,8 +1,9 @@
+import { withoutCause } from '@reveille/protocol';
 import type { ReveilleEvent } from '@reveille/protocol';
 import { short, tellWakeUp } from './frame.ts';
 import { oneLine, pad, padStart } from './columns.ts';
 import type { WakeUp } from './watch.ts';
-import { duration, withoutCause } from './words.ts';
+import { duration } from './words.ts';
 
 /** States that say nothing to a reader: the next one follows at once, or nothing happens for a while. */
 const QUIET: ReadonlySet<string> = new Set(['task.pending', 'task.ready', 'task.created', 'plan.created']);

@@ -9,10 +9,11 @@ import {
   type Plan,
   type Request,
   type TaskView,
+  withoutCause,
 } from '@reveille/protocol';
 import type { Paint } from '../ansi.ts';
 import { fit, pad, padStart, width } from './columns.ts';
-import { PLAN_COLOURS, duration, shownHealth, taskLook, withoutCause } from './words.ts';
+import { PLAN_COLOURS, duration, shownHealth, taskLook } from './words.ts';
 
 interface ListOptions {
   readonly columns: number;

@@ -6,8 +6,9 @@ import {
   type RunEnd,
   type TaskState,
   type TaskView,
+  withoutCause,
 } from '@reveille/protocol';
-import { type ShownHealth, type Used, shownHealth, withoutCause } from './words.ts';
+import { type ShownHealth, type Used, shownHealth } from './words.ts';
 import type { WakeUp, Watch } from './watch.ts';
 
 /** A task as one line of the tree. */

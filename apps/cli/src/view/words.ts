@@ -97,12 +97,5 @@ function short(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/**
- * The words a run ended with, without what ended it, which a reader has seen, and without a class of error that says nothing
- * to a person ("unknown", "invalid").
- */
-export const withoutCause = (why: string): string =>
-  why.replace(/^(report|last_message|executor|budget): /, '').replace(/^(unknown|invalid): /, '');
-
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;

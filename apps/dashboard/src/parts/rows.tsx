@@ -1,4 +1,4 @@
-import { healthLine, type TaskRow } from '@reveille/protocol';
+import { healthLine, withoutCause, type TaskRow } from '@reveille/protocol';
 import { href } from '../router.ts';
 import { store } from '../store/store.ts';
 import { summary } from '../store/summary.ts';
@@ -61,7 +61,7 @@ export function whyOf({ state, run, why, waitingOn, cancelling }: TaskRow): stri
   if (cancelling) return 'being cancelled';
   if (state === 'running' && run?.health) return healthLine(run.health, now.value);
   if (waitingOn) return WAITS[waitingOn] ?? waitingOn;
-  return why;
+  return withoutCause(why);
 }
 
 /** What the columns are; for eyes only, each cell says it itself. */

@@ -36,6 +36,7 @@ const HARM = /^(deny|denied|reject|cancel|no)\b/i;
 /** Something that waits for the person, with what they can answer. It goes when the daemon has taken the answer. */
 export function RequestCard({ request }: { request: Request }) {
   const row = store.rows.get(request.task);
+  const plan = row?.plan ? store.plans.get(row.plan) : undefined;
   const busy = under.value.has(request.id);
   const [words, setWords] = useState('');
   const answer = (text: string): Promise<void> => answerWith(request, text);
@@ -57,6 +58,11 @@ export function RequestCard({ request }: { request: Request }) {
         </a>
         <span class="request-kind">{kindWords(request)}</span>
         <span class="request-agent">{row?.agent ?? ''}</span>
+        {plan ? (
+          <a class="request-agent" href={href(`/plan/${plan.id}`)}>
+            of {plan.name}
+          </a>
+        ) : null}
         <Ago at={request.at} suffix=" ago" />
       </header>
       <Prose text={request.text} />
