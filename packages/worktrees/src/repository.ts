@@ -145,10 +145,13 @@ interface ConfigEntry {
 
 type ConfigValues = ReadonlyMap<string, string>;
 
+/** A config may include anything, also a pipe. */
+const CONFIG_MS = 10_000;
+
 /** The config the person's git goes by there. What we set ourselves for the call is left out. */
 async function configOf(gitDir: string): Promise<ConfigEntry[]> {
   const args = ['config', '--includes', '--list', '--show-scope', '-z'];
-  const { stdout } = await git({ gitDir, args, asPerson: true });
+  const { stdout } = await git({ gitDir, args, asPerson: true, patienceMs: CONFIG_MS });
   const pieces = stdout.split('\0');
   const entries: ConfigEntry[] = [];
   for (let i = 0; i + 1 < pieces.length; i += 2) {
@@ -181,9 +184,11 @@ function commandsIn(config: readonly ConfigEntry[]): string[] {
 const OF_REPOSITORY = new Set(['local', 'worktree']);
 
 function promisorIn(config: ConfigValues): string | null {
+  // Git takes `yes`, `1` or no value for `true`, and a filter alone for the rest.
   const promisors = [...config].flatMap(([key, value]) => {
-    const remote = /^remote\.(.*)\.promisor$/s.exec(key)?.[1];
-    return remote === undefined || value !== 'true' ? [] : [remote];
+    const [, remote, setting] = /^remote\.(.*)\.(promisor|partialclonefilter)$/s.exec(key) ?? [];
+    const isOff = setting === 'promisor' && /^(?:false|no|off|0+)$/i.test(value);
+    return remote === undefined || isOff ? [] : [remote];
   });
   return config.get('extensions.partialclone') ?? promisors[0] ?? null;
 }
@@ -221,7 +226,7 @@ async function traitsOf(place: RepositoryPlace, entries: readonly ConfigEntry[])
  */
 async function excludesFileOf({ root, gitDir }: RepositoryPlace): Promise<string> {
   const args = ['config', '--includes', '--type=path', '--show-scope', '--get', 'core.excludesFile'];
-  const { stdout } = await git({ gitDir, args, asPerson: true, accept: [1] });
+  const { stdout } = await git({ gitDir, args, asPerson: true, patienceMs: CONFIG_MS, accept: [1] });
   const [scope = '', ...named] = stdout.replace(/\n$/, '').split('\t');
   const file = realPathOf(resolve(gitDir, named.join('\t')));
   if (named.length > 0 && (!OF_REPOSITORY.has(scope) || isWithin(file, root))) return file;

@@ -1,6 +1,9 @@
 import { git } from '../git/git.ts';
 import type { FoundRepository } from '../repository.ts';
 
+/** Long enough for the largest checkout. A pipe among its files would hold git for ever. */
+export const LOOK_MS = 120_000;
+
 /** The person's checkout, as one look found it. Nothing in it was changed, not even its index refreshed. */
 export interface Look {
   /** Changed, staged or untracked. A folder that is untracked as a whole ends in a slash. */
@@ -10,7 +13,11 @@ export interface Look {
   readonly ignored: readonly string[];
 }
 
-export async function lookAtCheckout(repository: FoundRepository, signal?: AbortSignal): Promise<Look> {
+export async function lookAtCheckout(
+  repository: FoundRepository,
+  signal?: AbortSignal,
+  patienceMs = LOOK_MS,
+): Promise<Look> {
   const { stdout } = await git({
     gitDir: repository.headDir,
     workTree: repository.root,
@@ -24,6 +31,7 @@ export async function lookAtCheckout(repository: FoundRepository, signal?: Abort
       '--untracked-files=normal',
       '--ignored=matching',
     ],
+    patienceMs,
     ...(signal ? { signal } : {}),
   });
   const look = { dirty: [] as string[], unmerged: [] as string[], ignored: [] as string[] };
@@ -40,12 +48,17 @@ export async function lookAtCheckout(repository: FoundRepository, signal?: Abort
  * Only what is ignored, for whom the rest does not matter: no file that git knows is looked at, which takes a third of
  * the time. It also names folders all of whose files are ignored one by one.
  */
-export async function ignoredIn(repository: FoundRepository, signal?: AbortSignal): Promise<string[]> {
+export async function ignoredIn(
+  repository: FoundRepository,
+  signal?: AbortSignal,
+  patienceMs = LOOK_MS,
+): Promise<string[]> {
   const { stdout } = await git({
     gitDir: repository.headDir,
     workTree: repository.root,
     asPerson: true,
     args: ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'],
+    patienceMs,
     ...(signal ? { signal } : {}),
   });
   return stdout.split('\0').filter((path) => path !== '');

@@ -3,7 +3,7 @@ import type { FoundRepository } from '../repository.ts';
 
 /** What a transport needs of the person's session. */
 const SESSION = ['SSH_AUTH_SOCK', 'SSH_AGENT_PID', 'XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'];
-const TRANSPORTS = ['https', 'http', 'ssh', 'git'].flatMap((name) => ['-c', `protocol.${name}.allow=always`]);
+const TRANSPORTS = ['https', 'http', 'ssh', 'git', 'file'].join(':');
 
 /**
  * A partial clone has not fetched all objects. Those of the commit are fetched before it is checked out, with the
@@ -28,7 +28,6 @@ export async function fetchMissing(
     gitDir,
     asPerson: true,
     args: [
-      ...TRANSPORTS,
       '-c',
       'fetch.negotiationAlgorithm=noop',
       'fetch',
@@ -41,7 +40,10 @@ export async function fetchMissing(
       traits.promisor,
     ],
     input: missing.map((line) => `${line.slice(1)}\n`).join(''),
-    env: Object.fromEntries(SESSION.flatMap((key) => (process.env[key] ? [[key, process.env[key]]] : []))),
+    env: {
+      ...Object.fromEntries(SESSION.flatMap((key) => (process.env[key] ? [[key, process.env[key]]] : []))),
+      GIT_ALLOW_PROTOCOL: TRANSPORTS,
+    },
     ...aborting,
   });
 }

@@ -6,7 +6,7 @@ import { git, type GitCall } from '../git/git.ts';
 import type { FoundRepository } from '../repository.ts';
 import { workspaceError } from './failures.ts';
 import { orNull } from './files.ts';
-import { lookAtCheckout, type Look } from './look.ts';
+import { LOOK_MS, lookAtCheckout, type Look } from './look.ts';
 import { isRefName } from './names.ts';
 import { openStage } from './stage.ts';
 
@@ -114,6 +114,7 @@ export async function snapshot(
         workTree: repository.root,
         indexFile,
         asPerson: true,
+        patienceMs: LOOK_MS,
         ...(signal ? { signal } : {}),
       };
       await git({ ...call, args: [...ADD_SETTINGS, 'add', '--all', '--', '.'] });

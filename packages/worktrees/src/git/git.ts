@@ -27,6 +27,8 @@ export interface GitCall extends GitPlace {
    * person's git does. Never for anything an agent wrote.
    */
   readonly asPerson?: boolean;
+  /** It is stopped after so long. For what may hold a pipe, at which git would wait for ever. */
+  readonly patienceMs?: number | undefined;
   /** Lets everything else on the machine go first. */
   readonly background?: boolean;
   /** Outlives us if our whole process group is killed, so that it leaves no lock behind. For what takes milliseconds. */
@@ -62,7 +64,7 @@ export class GitError extends Error {
 
 /**
  * Settings that win over every file: no hook, no fsmonitor, no pager, no editor, no signing, no attribute file or
- * credential of the person, and no transport but the local one.
+ * credential of the person. Transports are closed by the environment, which no file of a repository can open again.
  */
 const HARDENED: readonly (readonly [key: string, value: string])[] = [
   ['core.hooksPath', '/dev/null'],
@@ -82,8 +84,6 @@ const HARDENED: readonly (readonly [key: string, value: string])[] = [
   ['diff.ignoreSubmodules', 'all'],
   ['status.submoduleSummary', 'false'],
   ['advice.detachedHead', 'false'],
-  ['protocol.allow', 'never'],
-  ['protocol.file.allow', 'always'],
   ['transfer.fsckObjects', 'true'],
   ['fetch.fsckObjects', 'true'],
   ['safe.directory', '*'],
@@ -123,7 +123,10 @@ function environment(call: GitCall): NodeJS.ProcessEnv {
     GIT_EDITOR: 'false',
     GIT_PAGER: 'cat',
     GIT_NO_REPLACE_OBJECTS: '1',
+    // Only some versions know the first. With the second, an object that is not there is not fetched by any of them:
+    // a repository's config names the program that a fetch starts.
     GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: '',
     GIT_CONFIG_COUNT: String(settings.length),
   };
   settings.forEach(([key, value], i) => {
@@ -146,9 +149,27 @@ export async function git(call: GitCall): Promise<GitAnswer> {
   return { ...answer, stdout: answer.stdout.toString('utf8') };
 }
 
-export async function gitBytes(
-  call: GitCall,
-): Promise<Omit<GitAnswer, 'stdout'> & { readonly stdout: Buffer }> {
+export async function gitBytes(call: GitCall): Promise<GitBytes> {
+  const { patienceMs, signal } = call;
+  if (patienceMs === undefined) return await runGit(call);
+  const timeout = AbortSignal.timeout(patienceMs);
+  return await runGit({ ...call, signal: signal ? AbortSignal.any([signal, timeout]) : timeout }).catch(
+    (error: unknown) => {
+      throw timeout.aborted && !signal?.aborted ? tookTooLong(call.args, patienceMs, error) : error;
+    },
+  );
+}
+
+type GitBytes = Omit<GitAnswer, 'stdout'> & { readonly stdout: Buffer };
+
+const tookTooLong = (args: readonly string[], ms: number, cause: unknown): ReveilleError =>
+  new ReveilleError(
+    'workspace_failed',
+    `git ${verbOf(args)} did not end within ${Math.round(ms / 1000)} s and was stopped. Look for a pipe or a device among the files that it reads: those of the checkout, and what its config includes.`,
+    { cause },
+  );
+
+async function runGit(call: GitCall): Promise<GitBytes> {
   call.signal?.throwIfAborted();
   const child = spawn('git', [...plainDiff(call.args)], {
     cwd: call.workTree ?? call.gitDir,

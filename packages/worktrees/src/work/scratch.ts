@@ -94,7 +94,6 @@ function scratchIn(repository: Repository, folder: string, gitDir: string): Scra
   const objects = join(folder, 'objects');
   const index = join(folder, 'index');
   const bytes: Scratch['bytes'] = async ({ patienceMs = PATIENCE_MS, args, env, ...call }) => {
-    const signal = AbortSignal.timeout(patienceMs);
     return await gitBytes({
       gitDir,
       indexFile: index,
@@ -103,9 +102,7 @@ function scratchIn(repository: Repository, folder: string, gitDir: string): Scra
       args: ['-c', 'core.bigFileThreshold=32m', '-c', 'core.commitGraph=false', ...args],
       env: { GIT_OBJECT_DIRECTORY: objects, ...identity(COMMITTER), ...env },
       alternates: [join(repository.gitDir, 'objects')],
-      signal,
-    }).catch((error: unknown) => {
-      throw signal.aborted ? tookTooLong(args, patienceMs, error) : error;
+      patienceMs,
     });
   };
   const git: Scratch['git'] = async (call) => {
@@ -114,10 +111,3 @@ function scratchIn(repository: Repository, folder: string, gitDir: string): Scra
   };
   return { repository, folder, gitDir, objects, index, git, bytes };
 }
-
-const tookTooLong = (args: readonly string[], ms: number, cause: unknown): ReveilleError =>
-  new ReveilleError(
-    'workspace_failed',
-    `git ${args.find((arg) => !arg.startsWith('-')) ?? ''} did not end within ${Math.round(ms / 1000)} s and was stopped. Look for a pipe or a device among the files of the worktree.`,
-    { cause },
-  );

@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  chown,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findRepository, type RepositorySearch } from '@reveille/worktrees';
 import { asPerson, make, Scratch } from '../creation/scratch.ts';
@@ -253,6 +264,15 @@ export const ATTACKS: readonly RepositoryAttack[] = [
       execFileSync('mkfifo', [join(repo, '.git', name)]);
     },
   })),
+  {
+    rule: 'BND6.20',
+    name: 'its config includes a pipe, which is waited for',
+    words: /Look for a pipe/,
+    prepare: async ({ repo }) => {
+      execFileSync('mkfifo', [join(repo, 'pipe')]);
+      await appendFile(join(repo, '.git/config'), '[include]\n\tpath = ../pipe\n');
+    },
+  },
   {
     rule: 'BND6.18',
     name: 'a repository of another user, round a folder of the person',
