@@ -320,6 +320,20 @@ describe('sqlite, the file', () => {
     });
   }
 
+  it('[STO36] rows are cached up to a length in all, and read from the file beyond it', async () => {
+    const backend = await open();
+    const { store } = backend;
+    const ids = Array.from({ length: 40 }, (_, i) => `run_${i + 100}` as const);
+    const said = 'x'.repeat(1_000_000);
+    for (const id of ids)
+      await store.commit(writing({ table: 'run', id, expect: 0, doc: run({ id, lastWords: said }) }));
+    const cached = (): number => ids.filter((id) => store.atHand?.('run', id) !== undefined).length;
+    expect(cached()).toBeLessThanOrEqual(17);
+    for (const id of ids) expect((await store.get('run', id))?.doc.lastWords.length).toBe(said.length);
+    expect(cached()).toBeLessThanOrEqual(17);
+    await backend.close();
+  });
+
   it('[STO6] nothing acknowledged is lost, killed at any time', async () => {
     for (let cycle = 0; cycle < 3; cycle++) {
       const child = await startChild(path);

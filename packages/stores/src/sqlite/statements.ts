@@ -59,9 +59,12 @@ export class Statements {
     return { n: n ?? 0, id: id ?? '' };
   }
 
-  get(id: string): { readonly n: number; readonly row: Row<TableName> } | undefined {
+  /** `chars`: how long its text is. */
+  get(id: string): { readonly n: number; readonly row: Row<TableName>; readonly chars: number } | undefined {
     const found = this.#get.get(id) as unknown as [number, number, string, string] | undefined;
-    return found && { n: found[0], row: { version: found[1], doc: this.#halves.join(found[2], found[3]) } };
+    if (!found) return undefined;
+    const [n, version, fixed, live] = found;
+    return { n, row: { version, doc: this.#halves.join(fixed, live) }, chars: fixed.length + live.length };
   }
 
   /** What of a document is written with every version of it. */
@@ -86,27 +89,27 @@ export class Statements {
     return (found as unknown as [string][]).map(([id]) => id);
   }
 
-  /** Makes the file have `row` where it has `stored`. */
+  /** Makes the file have `row` where it has `stored`. Returns how many characters of it were written. */
   write(
     { n, id }: Place,
     stored: Row<TableName> | undefined,
     row: Row<TableName> | undefined,
     text: string,
-  ): void {
+  ): number {
     if (!row) {
       this.#delete.run(n);
-      return;
+      return 0;
     }
     if (!stored) {
       // `get`, because `run` makes an answer that nobody asks for.
       const fixed = this.#halves.fixedText(row.doc);
       this.#insert.get(n, id, row.version, fixed, text, ...columnValues(this.#shape, row.doc));
-      return;
+      return fixed.length + text.length;
     }
     const changed: ColumnValue[] = [];
     const mask = this.#differences(stored.doc, row.doc, changed);
     const { changes } = this.#update(mask).run(row.version, text, ...changed, n, stored.version);
-    if (changes === 1) return;
+    if (changes === 1) return text.length;
     throw new ReveilleError(
       'store_failed',
       `The ${this.#shape.table} ${id} is not what was read: the file was changed by somebody else.`,

@@ -9,6 +9,8 @@ interface Entry extends Place {
   text: string;
   stored: Row<TableName> | undefined;
   dirty: boolean;
+  /** How long its text in the file is, or was when it was longest. */
+  chars: number;
 }
 
 /** What an entry was, to put it back when the change at hand fails. */
@@ -32,6 +34,9 @@ const EAGER: ReadonlySet<TableName> = new Set(['run']);
  */
 const OVER_ROWS = 256;
 
+/** Rows of a table are cached up to this length: what agents report can be a million times as long as an ordinary row (BND7). */
+const MOST_CHARS = 16_000_000;
+
 export interface TableOptions {
   /** How many rows may stay cached per table. */
   readonly cachedRows: number;
@@ -50,6 +55,8 @@ export class SqliteTable {
   readonly #begin: () => void;
   readonly #bound: number;
   readonly #cache = new Map<string, Entry>();
+  /** The length of all cached rows. */
+  #chars = 0;
   #dirty: Entry[] = [];
   /** Cached rows that have come to their end, oldest first. */
   readonly #over = new Set<Entry>();
@@ -123,21 +130,31 @@ export class SqliteTable {
   /** Lets the oldest rows go, first of all those that are over. Not in the middle of a change, which may have to put them back. */
   trim(bound = this.#bound): void {
     for (const entry of this.#over) {
-      if (this.#over.size <= OVER_ROWS) break;
+      if (this.#over.size <= OVER_ROWS && this.#chars <= MOST_CHARS) break;
       this.#over.delete(entry);
-      if (!entry.dirty && this.#cache.get(entry.id) === entry) this.#cache.delete(entry.id);
+      if (!entry.dirty && this.#cache.get(entry.id) === entry) this.#drop(entry);
     }
-    if (this.#cache.size <= bound) return;
-    for (const [id, entry] of this.#cache) {
+    if (this.#fits(bound)) return;
+    for (const entry of this.#cache.values()) {
       if (entry.dirty) continue;
-      this.#cache.delete(id);
-      if (this.#cache.size <= bound) return;
+      this.#drop(entry);
+      if (this.#fits(bound)) return;
     }
+  }
+
+  #fits(bound: number): boolean {
+    return this.#cache.size <= bound && this.#chars <= MOST_CHARS;
+  }
+
+  #drop(entry: Entry): void {
+    this.#cache.delete(entry.id);
+    this.#chars -= entry.chars;
   }
 
   /** The file was rolled back: nothing cached can be trusted. */
   forget(): void {
     this.#cache.clear();
+    this.#chars = 0;
     this.#over.clear();
     this.#dirty = [];
     for (const pending of this.#pending) pending.clear();
@@ -147,21 +164,25 @@ export class SqliteTable {
     const { stored, row, text } = entry;
     // No text: not an eager table, or a row that was flushed and then put back by a failing change.
     const live = text || (row ? this.#statements.liveText(row.doc) : '');
-    this.#statements.write(entry, stored, row, live);
+    const chars = Math.max(entry.chars, this.#statements.write(entry, stored, row, live));
+    this.#chars += chars - entry.chars;
+    entry.chars = chars;
   }
 
   #load(id: string): Entry | undefined {
     if (id > this.#maxId) return undefined;
     const found = this.#statements.get(id);
     if (!found) return undefined;
-    const { n, row } = found;
-    const entry: Entry = { n, id, row, text: '', stored: row, dirty: false };
+    const { n, row, chars } = found;
+    const entry: Entry = { n, id, row, text: '', stored: row, dirty: false, chars };
     this.#cache.set(id, entry);
+    this.#chars += chars;
     return entry;
   }
 
   #insert(id: string): Entry {
-    const entry: Entry = { n: ++this.#maxN, id, row: undefined, text: '', stored: undefined, dirty: false };
+    const n = ++this.#maxN;
+    const entry: Entry = { n, id, row: undefined, text: '', stored: undefined, dirty: false, chars: 0 };
     this.#cache.set(id, entry);
     if (id > this.#maxId) this.#maxId = id;
     return entry;
