@@ -1,7 +1,7 @@
 import { ReveilleError, type ErrorCode } from '@reveille/protocol';
 
 // Result codes of SQLite; an extended code has its kind in the low byte.
-const [BUSY, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 8, 11, 13, 14, 26];
+const [BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 8, 10, 11, 13, 14, 26];
 
 interface SqliteError extends Error {
   readonly errcode: number;
@@ -47,6 +47,11 @@ function translate(path: string, kind: number): [ErrorCode, string] {
       return [
         'store_failed',
         `${path} cannot be written. Check that it is a file and that its folder exists and may be written.`,
+      ];
+    case IOERR:
+      return [
+        'store_failed',
+        `The disk that holds ${path} fails. Nothing was changed; look at the log of the system, and try again.`,
       ];
     default:
       return ['store_failed', `The database ${path} failed. Nothing was changed.`];
