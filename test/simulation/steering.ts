@@ -1,11 +1,4 @@
-import {
-  ReveilleError,
-  type BudgetLimits,
-  type Orchestrator,
-  type Plan,
-  type Request,
-  type Task,
-} from '@reveille/protocol';
+import { ReveilleError, type Orchestrator, type Plan, type Request, type Task } from '@reveille/protocol';
 import type { Life } from './life.ts';
 import type { Habit } from './options.ts';
 import { wordsFor } from './wishes.ts';

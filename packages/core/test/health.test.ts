@@ -343,7 +343,7 @@ describe('what is shown', () => {
 });
 
 describe('executing', () => {
-  test('[INB1] a worker that is stuck twice while the disk hangs is one item in the inbox', async () => {
+  test('[HLT2.1] a worker that is stuck twice while the disk hangs is one item in the inbox', async () => {
     let disk = Promise.resolve();
     await using world = await start({ sync: () => disk });
     await world.plan({ a: [] });
