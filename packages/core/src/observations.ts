@@ -4,7 +4,7 @@ import { newId, type Context } from './context.ts';
 import type { AgentLine } from './agent-line.ts';
 import type { DecideHeld } from './holding.ts';
 import type { Checkout } from './checkout.ts';
-import type { Alert } from './health.ts';
+import type { Alert, Vitals } from './health.ts';
 import { whoHears } from './hearing.ts';
 import { enqueue } from './mailbox.ts';
 import { askPerson, isAgents, recordHealth } from './recorded-health.ts';
@@ -12,7 +12,12 @@ import type { Tx } from './tx.ts';
 import { account, type UsageItem } from './usage.ts';
 
 /** Told to the owner and shown; none of it fails the task (HLT2, HLT3). */
-async function tellOwner(tx: Tx, context: Context, task: Task, { run, alerts }: Observed): Promise<void> {
+async function tellOwner(
+  tx: Tx,
+  context: Context,
+  task: Task,
+  { run, alerts, vitals }: Observed,
+): Promise<void> {
   for (const { what, text } of alerts) {
     if (what === 'changed') continue;
     tx.note({ type: `health.${what}`, task: task.id, run: run.id, data: { text } });
@@ -25,13 +30,16 @@ async function tellOwner(tx: Tx, context: Context, task: Task, { run, alerts }: 
       text,
       fresh: true,
     });
-    if (what === 'stuck' && !(await isAgents(tx, task))) await askPerson(tx, context, task, { run, text });
+    // It may have given a sign since, while the store was held up.
+    const isStuck = what === 'stuck' && vitals.condition?.what === 'stuck';
+    if (isStuck && !(await isAgents(tx, task))) await askPerson(tx, context, task, { run, text });
   }
 }
 
 interface Observed {
   readonly run: Run;
   readonly alerts: readonly Alert[];
+  readonly vitals: Vitals;
 }
 
 /** Tells the owner what there is to tell of an agent, and records what is wrong with it now. */
@@ -39,8 +47,9 @@ export async function tellAlerts(context: Context, line: AgentLine, decideHeld: 
   // A copy: more may come during the commit.
   const alerts = [...line.alerts];
   await decideHeld(async (tx, run, task) => {
-    await tellOwner(tx, context, task, { run, alerts });
-    await recordHealth(tx, context, task, { run, vitals: line.vitals });
+    const { vitals } = line;
+    await tellOwner(tx, context, task, { run, alerts, vitals });
+    await recordHealth(tx, context, task, { run, vitals });
   });
   line.alerts = line.alerts.slice(alerts.length);
 }
