@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { withScript, type WrittenScript } from '@reveille/executors';
 import { OwnHouse } from '../../../test/house.ts';
+import { hasSandbox } from '../../../test/sandbox.ts';
 import { run, type Ran } from './io.ts';
 
 export { processesOf, until } from '../../../test/house.ts';
@@ -14,6 +15,9 @@ const BINARY = fileURLToPath(new URL('../bin/reveille.cjs', import.meta.url));
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 type Options = Omit<Parameters<typeof run>[1] & object, 'env'>;
 
+/** What a daemon without a sandbox has the first command say that starts work. */
+const NO_SANDBOX = /^Warning: Agents and commands run without a sandbox: .*\n/m;
+
 /** Of a person at the command line. */
 export class House extends OwnHouse {
   constructor(env: NodeJS.ProcessEnv = {}) {
@@ -22,9 +26,10 @@ export class House extends OwnHouse {
     writeFileSync(join(this.repository, '.git', 'info', 'exclude'), '*\n');
   }
 
-  /** A command in this process, on this person's daemon. */
-  run(args: readonly string[], options: Options = {}): Promise<Ran> {
-    return run(args, { cwd: this.repository, env: this.env, ...options });
+  /** A command in this process, on this person's daemon; without the warning of a machine that has no sandbox. */
+  async run(args: readonly string[], options: Options = {}): Promise<Ran> {
+    const ran = await run(args, { cwd: this.repository, env: this.env, ...options });
+    return hasSandbox ? ran : { ...ran, err: ran.err.replace(NO_SANDBOX, '') };
   }
 
   /** What a command that succeeds prints as JSON. */

@@ -269,7 +269,8 @@ test('[CLI1.44] doctor says what is wrong and what to do, and changes nothing', 
     /^\d+ good, \d+ weak, \d+ bad\. First, configuration: Correct\s+what is named; nothing starts\s+before\.$/,
   );
   const whole = await house.run(['doctor', '--all']);
-  expect(whole.out.split('\n').filter((line) => line.startsWith('good ')).length).toBeGreaterThan(60);
+  const held = (text: string): number => text.split('\n').filter((line) => line.startsWith('good ')).length;
+  expect(held(whole.out)).toBeGreaterThan(held(out) + 10);
   expect(out).toMatch(/^good {2}daemon +No daemon runs: there is no lock file\.$/m);
   expect(out).toMatch(/^bad +agents +8 can be used, 0 not trusted, 1 problems\n +.*bad\.agent\.md:\d+: /m);
   expect(existsSync(house.env['REVEILLE_HOME']!)).toBe(false);
@@ -352,7 +353,13 @@ test('[CLI1.49] doctor has a row for Claude Code and its SDK, with the line that
   const sdk = join(house.env['REVEILLE_HOME']!, 'sdk');
   const install = `npm install --prefix ${sdk} @anthropic-ai/claude-agent-sdk`;
   const rows = async () =>
-    new Map((await house.json<{ findings: Row[] }>('doctor')).findings.map((row) => [row.name, row]));
+    // Where there is no sandbox, doctor ends with 1.
+    new Map(
+      (JSON.parse((await house.run(['doctor', '--json'])).out) as { findings: Row[] }).findings.map((row) => [
+        row.name,
+        row,
+      ]),
+    );
   const none = await rows();
   expect(none.has('claude')).toBe(false);
   expect(none.get('programs')).toMatchObject({ verdict: 'weak', command: install });

@@ -368,7 +368,12 @@ test('[INB3.23] the inbox names the plan of a request, with its id where two pla
 
 test('[CLI1.49] the last line of doctor is about the first thing that does not work, also if that has no advice of its own', () => {
   const row = (name: string, verdict: Finding['verdict'], more: Partial<Finding> = {}): Finding => ({
-    ...{ area: 'system', name, verdict, expected: '', got: `${name} is seen`, advice: '' },
+    area: 'system',
+    name,
+    verdict,
+    expected: '',
+    got: `${name} is seen`,
+    advice: '',
     ...more,
   });
   const last = (...findings: Finding[]): string =>

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { withScript } from '@reveille/executors';
 import { findProgram } from '@reveille/executors/acp';
 import { expect, test } from 'vitest';
+import { hasSandbox } from '../../../test/sandbox.ts';
 import { House } from './house.ts';
+import { run } from './io.ts';
 
 const SPAWN = ['spawn', '-a', 'scripted:coder', withScript('Do.', { steps: [{ do: 'report' }] })];
 
@@ -21,7 +23,7 @@ test('[BND2.90] without a sandbox the person is told before work begins, once in
   const plan = house.plan('P', { it: { steps: [{ do: 'report' }] } });
   const warning = /^Warning: Agents and commands run without a sandbox: .*bubblewrap/;
   const ran = async (...args: string[]) => {
-    const { code, out, err } = await house.run(args);
+    const { code, out, err } = await run(args, { cwd: house.repository, env: house.env });
     expect(code, out + err).toBe(0);
     return err;
   };
@@ -32,8 +34,6 @@ test('[BND2.90] without a sandbox the person is told before work begins, once in
   await house.run(['daemon', 'stop']);
   expect(await ran('plan', 'run', plan)).toMatch(warning);
 });
-
-const hasSandbox = findProgram(['bwrap'], process.env['PATH'] ?? '') !== null;
 
 test.skipIf(!hasSandbox)('[BND2.90] with a sandbox nothing is said', async () => {
   await using house = new House();

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createClient, type Client } from '@reveille/protocol';
 import { socketFetch } from '../src/connect/socket-fetch.ts';
+import { hasSandbox } from '../../../test/sandbox.ts';
 import { AcpHouse, endOf, play, worktreeWith } from './acp-house.ts';
 import { House, until } from './house.ts';
 import { OverHttp } from './inside.ts';
@@ -118,7 +119,7 @@ describe('the person’s own socket', () => {
   });
 });
 
-describe('an agent in the sandbox', () => {
+describe.skipIf(!hasSandbox)('an agent in the sandbox', () => {
   test('[BND7.22] cannot reach the person’s socket, by its path or under another name', async () => {
     await using house = new AcpHouse({ sandbox: { mode: 'require' } });
     const client = await house.connect();

@@ -1,7 +1,11 @@
 import { withScript, type Step } from '@reveille/executors';
 import type { DirtyPolicy, Orchestrator, PlanInput, TaskView } from '@reveille/protocol';
 import { expect, test } from 'vitest';
+import { hasSandbox } from '../sandbox/here.ts';
 import { openShop, write, type Shop } from './world.ts';
+
+/** Without a sandbox a change of the checkout while a run is open stops the run: an agent may have made it. */
+const noticesAnyChange = !hasSandbox;
 
 const DONE: Step = { do: 'report' };
 const edit = (path: string): Step => ({ do: 'edit', path, content: 'x\n' });
@@ -101,22 +105,25 @@ test('[WKT3.82] a chat starts from a snapshot and is told so; the call counts mo
   }
 });
 
-test('[WKT3.83] all tasks of a plan have one snapshot, also if the person works on meanwhile', async () => {
-  await using shop = await openShop();
-  write(shop.root, MINE);
-  const ask: Step = { do: 'ask', text: 'go on?' };
-  const tasks = [task('a', [ask, DONE]), task('b', [edit('b.txt'), DONE], ['a'])];
-  const saved = await shop.person.savePlan(plan(shop, { tasks, dirty: 'snapshot' }), { start: true });
-  expect(saved.warning).toBe(`${FILES} are part of what it starts from.`);
-  await shop.until(saved.plan.id, async () => (await shop.person.inbox()).length > 0);
-  write(shop.root, { 'README.md': 'half a sentence' });
-  const [question] = await shop.person.inbox();
-  await shop.person.answer({ request: question!.id, answer: 'yes' });
-  const view = await shop.until(saved.plan.id);
-  expect(view.plan.state, await shop.story()).toBe('completed');
-  expect(content(shop, await shop.task(saved.plan.id, 'b'), 'README.md')).toBe('mine');
-  expect(content(shop, await shop.task(saved.plan.id, 'integration'), 'b.txt')).toBe('x');
-});
+test.skipIf(noticesAnyChange)(
+  '[WKT3.83] all tasks of a plan have one snapshot, also if the person works on meanwhile',
+  async () => {
+    await using shop = await openShop();
+    write(shop.root, MINE);
+    const ask: Step = { do: 'ask', text: 'go on?' };
+    const tasks = [task('a', [ask, DONE]), task('b', [edit('b.txt'), DONE], ['a'])];
+    const saved = await shop.person.savePlan(plan(shop, { tasks, dirty: 'snapshot' }), { start: true });
+    expect(saved.warning).toBe(`${FILES} are part of what it starts from.`);
+    await shop.until(saved.plan.id, async () => (await shop.person.inbox()).length > 0);
+    write(shop.root, { 'README.md': 'half a sentence' });
+    const [question] = await shop.person.inbox();
+    await shop.person.answer({ request: question!.id, answer: 'yes' });
+    const view = await shop.until(saved.plan.id);
+    expect(view.plan.state, await shop.story()).toBe('completed');
+    expect(content(shop, await shop.task(saved.plan.id, 'b'), 'README.md')).toBe('mine');
+    expect(content(shop, await shop.task(saved.plan.id, 'integration'), 'b.txt')).toBe('x');
+  },
+);
 
 test('[WKT3.83] a draft is decided about when it is started; what was decided before stays', async () => {
   await using shop = await openShop();
@@ -154,19 +161,22 @@ test('[WKT3.84] an agent’s plan starts as its own task did, and the agent cann
   expect((await shop.person.listPlans()).filter(({ name }) => name === 'inner')).toHaveLength(1);
 });
 
-test('[WKT3.85] what was accepted starts, although the person goes on working', async () => {
-  await using shop = await openShop();
-  const ask: Step = { do: 'ask', text: 'go on?' };
-  const tasks = [task('a', [ask, DONE]), task('b', [edit('b.txt'), DONE], ['a'])];
-  const { plan: saved, warning } = await shop.person.savePlan(plan(shop, { tasks }), { start: true });
-  expect(warning).toBeUndefined();
-  await shop.until(saved.id, async () => (await shop.person.inbox()).length > 0);
-  write(shop.root, MINE);
-  const [question] = await shop.person.inbox();
-  await shop.person.answer({ request: question!.id, answer: 'yes' });
-  expect((await shop.until(saved.id)).plan.state, await shop.story()).toBe('completed');
-  expect(content(shop, await shop.task(saved.id, 'b'), 'README.md')).toBe('a shop');
-});
+test.skipIf(noticesAnyChange)(
+  '[WKT3.85] what was accepted starts, although the person goes on working',
+  async () => {
+    await using shop = await openShop();
+    const ask: Step = { do: 'ask', text: 'go on?' };
+    const tasks = [task('a', [ask, DONE]), task('b', [edit('b.txt'), DONE], ['a'])];
+    const { plan: saved, warning } = await shop.person.savePlan(plan(shop, { tasks }), { start: true });
+    expect(warning).toBeUndefined();
+    await shop.until(saved.id, async () => (await shop.person.inbox()).length > 0);
+    write(shop.root, MINE);
+    const [question] = await shop.person.inbox();
+    await shop.person.answer({ request: question!.id, answer: 'yes' });
+    expect((await shop.until(saved.id)).plan.state, await shop.story()).toBe('completed');
+    expect(content(shop, await shop.task(saved.id, 'b'), 'README.md')).toBe('a shop');
+  },
+);
 
 test('[WKT3.86] a snapshot survives gc while a task waits to start from it, is made once, and goes when it is old', async () => {
   await using shop = await openShop({ settings: { dirty: 'snapshot' } });
