@@ -39,6 +39,7 @@ describe('the end of servers', () => {
     const rig = await Rig.open({ sources: { path: '', configured: { go: [SCRIPTED, 'deaf'] } } });
     await rig.tree('a', goFiles).ask.usages({ symbol: 'Good', file: 'all.go' }, PATIENT);
     const family = rig.navigation.figures.pids.flatMap(familyOf);
+    expect(family.filter(isAlive)).not.toEqual([]);
     await rig[Symbol.asyncDispose]();
     await until(() => !family.some(isAlive));
   });
