@@ -4,6 +4,7 @@ import {
   isReviewWord,
   nearest,
   parseAgentType,
+  problemIn,
   ReveilleError,
   type AgentType,
   type LegibleTask,
@@ -155,7 +156,7 @@ export function checkPlan(
   const tasks = parsed.success ? parsed.data.tasks : legible(input);
   const problems = parsed.success
     ? []
-    : parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: issue.message }));
+    : parsed.error.issues.map((issue) => ({ at: place(issue.path), problem: problemIn(issue) }));
   const agents: AgentType[] = [];
   const reviewers = new Map<string, AgentType>();
   for (const [i, task] of tasks.entries()) {

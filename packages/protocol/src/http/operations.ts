@@ -17,7 +17,7 @@ import {
   StopScope,
   type Orchestrator,
 } from '../orchestrator.ts';
-import { invalidInput } from '../parse.ts';
+import { invalidInput, problemIn } from '../parse.ts';
 import { LENGTHS, RepositoryPath } from '../plan.ts';
 import { SessionKind } from '../session.ts';
 
@@ -138,9 +138,8 @@ export function parseArguments(operation: HttpOperation, given: unknown): unknow
   const parsed = args.map((schema, i) => {
     const result = schema.safeParse(given[i]);
     if (result.success) return result.data;
-    for (const { path, message } of result.error.issues) {
-      problems.push({ at: place(i, path), problem: message });
-    }
+    for (const issue of result.error.issues)
+      problems.push({ at: place(i, issue.path), problem: problemIn(issue) });
     return undefined;
   });
   if (problems.length > 0) throw invalidInput(problems);
