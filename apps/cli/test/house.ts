@@ -18,6 +18,8 @@ type Options = Omit<Parameters<typeof run>[1] & object, 'env'>;
 /** What a daemon without a sandbox has the first command say that starts work. */
 const NO_SANDBOX = /^Warning: Agents and commands run without a sandbox: .*\n/m;
 
+const withoutWarning = (err: string): string => (hasSandbox ? err : err.replace(NO_SANDBOX, ''));
+
 /** Of a person at the command line. */
 export class House extends OwnHouse {
   constructor(env: NodeJS.ProcessEnv = {}) {
@@ -29,7 +31,7 @@ export class House extends OwnHouse {
   /** A command in this process, on this person's daemon; without the warning of a machine that has no sandbox. */
   async run(args: readonly string[], options: Options = {}): Promise<Ran> {
     const ran = await run(args, { cwd: this.repository, env: this.env, ...options });
-    return hasSandbox ? ran : { ...ran, err: ran.err.replace(NO_SANDBOX, '') };
+    return { ...ran, err: withoutWarning(ran.err) };
   }
 
   /** What a command that succeeds prints as JSON. */
@@ -80,5 +82,5 @@ export async function ended(child: Child, wrote: (out: string) => void = () => u
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { code, out, err };
+  return { code, out, err: withoutWarning(err) };
 }

@@ -86,7 +86,7 @@ describe('a start that fails says the same every time, and doctor finds it', () 
   test.skipIf(!mounts)('[DMN3.27] the state folder cannot be written', async () => {
     await using house = new House();
     const state = house.env['REVEILLE_HOME']!;
-    const { told, doctor } = said(onSmallDisk(house, twice('mount -o remount,ro "$state"')));
+    const { told, doctor } = said(onSmallDisk(house, twice('mount -o remount,bind,ro "$state"')));
     expect(told).toEqual([told[0], told[0]]);
     expect(told[0]).toContain(`${state} cannot be used (EROFS: read-only file system`);
     expect(oneLine(doctor)).toContain(`bad data folder ${told[0]}`);
