@@ -8,23 +8,30 @@ const MOST_FOLDERS = 8;
 const DEEPEST = 3;
 
 /** Files that a program reads without being told, and runs what is in them. */
+const NPM = ['package.json', '.npmrc'];
+const YARN = [...NPM, '.yarnrc', '.yarnrc.yml'];
+const MAKE = ['Makefile', 'makefile', 'GNUmakefile'];
+const PYTEST = ['conftest.py', 'pytest.ini', 'pyproject.toml', 'setup.cfg', 'tox.ini'];
 const IMPLIED: Readonly<Record<string, readonly string[]>> = {
-  make: ['Makefile', 'makefile', 'GNUmakefile'],
-  gmake: ['Makefile', 'makefile', 'GNUmakefile'],
-  npm: ['package.json'],
-  npx: ['package.json'],
-  pnpm: ['package.json'],
-  yarn: ['package.json'],
-  bun: ['package.json'],
-  just: ['justfile', 'Justfile'],
+  make: MAKE,
+  gmake: MAKE,
+  npm: NPM,
+  npx: NPM,
+  pnpm: [...NPM, '.pnpmfile.cjs', 'pnpm-workspace.yaml'],
+  yarn: YARN,
+  bun: [...NPM, 'bunfig.toml'],
+  bunx: [...NPM, 'bunfig.toml'],
+  just: ['justfile', 'Justfile', '.justfile'],
   task: ['Taskfile.yml', 'Taskfile.yaml'],
   rake: ['Rakefile'],
-  gradle: ['build.gradle', 'build.gradle.kts'],
-  gradlew: ['build.gradle', 'build.gradle.kts'],
+  bundle: ['Gemfile'],
+  gradle: ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'],
+  gradlew: ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'],
   mvn: ['pom.xml'],
-  cargo: ['Cargo.toml', 'build.rs'],
+  cargo: ['Cargo.toml', 'build.rs', '.cargo/config.toml', '.cargo/config'],
   composer: ['composer.json'],
   deno: ['deno.json'],
+  pytest: PYTEST,
   tox: ['tox.ini'],
   nox: ['noxfile.py'],
 };
@@ -126,5 +133,6 @@ function moduleFiles(args: readonly ShellWord[]): string[] {
   const module = at < 0 ? undefined : args[at + 1]?.text;
   if (module === undefined) return [];
   const path = module.replaceAll('.', '/');
+  if (module === 'pytest') return [...PYTEST];
   return [`${path}.py`, `${path}/__main__.py`, `${path}/__init__.py`];
 }

@@ -227,11 +227,13 @@ test('[INB2.43] a yes is for every file that is named, by way of folders and lin
     play([
       create('a/b/run.sh', 'echo deep\n'),
       create('real.sh', 'echo real\n'),
+      create('.npmrc', '//r/:_authToken=LOGIN\n'),
       ...many.map((path) => create(path, `echo ${path}\n`)),
       run('ln -s real.sh run.sh'),
       run('cd a && cd b && sh run.sh'),
       run('sh run.sh'),
       run(`cat ${many.join(' ')}`),
+      run('npm run x'),
       run('sh run*.sh; sh /tmp/run.sh; sh ../run.sh'),
       report('done'),
     ]),
@@ -250,9 +252,11 @@ test('[INB2.43] a yes is for every file that is named, by way of folders and lin
     await client.answer({ request: before.id, answer: 'approve' });
     return nextRequest();
   };
-  for (const file of ['a/b/run.sh', 'real.sh', 'f24.sh']) {
+  for (const file of ['a/b/run.sh', 'real.sh', 'f24.sh', '.npmrc']) {
     const again = await swapped(file, 'echo SWAPPED\n');
-    if (file !== 'f24.sh') expect(again.text).toContain('echo SWAPPED');
+    // Of the first twenty files the text is shown, but of none that holds logins.
+    if (file === '.npmrc') expect(again.text).not.toContain('SWAPPED');
+    else if (file !== 'f24.sh') expect(again.text).toContain('echo SWAPPED');
     await client.answer({ request: again.id, answer: 'deny' });
   }
   const { text, action } = await nextRequest();

@@ -134,6 +134,8 @@ async function permitWithFiles(
 /** Of so many files the beginning is shown. All count for what is approved. */
 const FILES_SHOWN = 20;
 const FILE_SHOWN = 4_000;
+/** Files that hold logins of registries count for what is approved, and are not shown: parents see a request too. */
+const HOLDS_LOGINS = /(?:^|\/)\.(?:npmrc|yarnrc|yarnrc\.yml|pypirc|netrc)$/;
 
 async function withFiles(action: Action, read: ReadFile): Promise<Action> {
   const { names, unknown } = filesNamedBy(action.command ?? '');
@@ -144,7 +146,7 @@ async function withFiles(action: Action, read: ReadFile): Promise<Action> {
     const content = await read(path);
     if (!content && isElsewhere(path)) unknownFiles.push(path);
     if (content && !files.some((file) => file.path === content.path))
-      files.push(shownFile(content, files.length < FILES_SHOWN ? FILE_SHOWN : 0));
+      files.push(shownFile(content, files.length < FILES_SHOWN && !HOLDS_LOGINS.test(name) ? FILE_SHOWN : 0));
   }
   const known = unknownFiles.length === 0 ? action : { ...action, unknownFiles };
   if (files.length === 0) return known;
