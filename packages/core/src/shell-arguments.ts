@@ -172,7 +172,7 @@ function inSed(args: readonly ShellWord[]): readonly Within[] {
     const attached = /^(?:-[nErszu]*e|--expression=)([\s\S]*)$/.exec(text)?.[1];
     if (/^-[nErszu]*f/.test(text) || (attached === undefined && isLongOption(text, SED_BRINGS)))
       return [OPAQUE];
-    if (/^(?:-[nErszu]*l|--line-length)$/.test(text)) at++;
+    if (/^-[nErszu]*l$/.test(text) || (!text.includes('=') && isLongOption(text, ['line-length']))) at++;
     else if (attached !== undefined) {
       isGiven = true;
       scripts.push(attached === '' ? (args[++at]?.text ?? '') : attached);
@@ -208,12 +208,16 @@ function inMake(args: readonly ShellWord[]): readonly Within[] {
     const attached = (isLong ? /^[^=]*=?([\s\S]*)$/ : /^-[A-Za-z]*f([\s\S]*)$/).exec(word.text)?.[1];
     const file = attached === '' ? args[at + 1] : word;
     const name = attached || (file?.text ?? '');
-    return attached !== undefined && (/^(?:-$|\/dev\/|\/proc\/)/.test(name) || !!file?.mask.includes(HOLE));
+    const isFilled = [word, file].some((each) => each?.mask.includes(HOLE));
+    return attached !== undefined && (isFilled || /^(?:-$|\/dev\/|\/proc\/)/.test(name));
   });
   return opaqueIf(
     isSent ||
       args.some(({ text }) => isLongOption(text, ['eval'])) ||
-      anyOf(args, /^-E|^\w+\s*[?:+!]*=[\s\S]*[$`]|^\s*\.?SHELL\w*\s*[?:+!]*=|!=/),
+      anyOf(
+        args,
+        /^-E|^\w+\s*[?:+!]*=[\s\S]*[$`]|^\s*(?:\.?SHELL\w*|(?:GNU)?MAKEFLAGS|MAKEFILES)\s*[?:+!]*=|!=/,
+      ),
   );
 }
 
