@@ -45,7 +45,7 @@ export async function runJob(job: Job, env: Readonly<Record<string, string>>): P
     endGroup(running.pid);
   }, job.wallSeconds * 1_000);
   const interrupt = (): void => endGroup(running.pid);
-  process.once('exit', interrupt);
+  process.on('exit', interrupt);
   return new Promise((resolve, reject) => {
     running.once('error', reject);
     running.once('exit', (code, signal) => {

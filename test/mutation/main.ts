@@ -58,6 +58,9 @@ const { values } = parseArgs({
   },
 });
 
+// So that the detectors under way are ended too.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
+
 if (values.help) console.log(USAGE);
 else if (values.list) for (const mutant of chosen()) console.log(nameOf(mutant));
 else await run();

@@ -392,6 +392,17 @@ describe('what a caller can read', () => {
     const events = await world.as(here).events(0, 10_000);
     const far = await world.as(there).listTasks({});
     expect(events.some(({ task }) => task === far[0]!.task.id)).toBe(false);
+    // Also what is about no task: a plan, a session.
+    const tasks = [{ id: 'a', prompt: 'x' }];
+    const { plan } = await world.as(other).savePlan({ name: 'near', tasks, integrate: false });
+    const seenBy = async (caller: Caller, about: 'plan' | 'session') =>
+      (await world.as(caller).events(0, 10_000)).flatMap((event) =>
+        event.task === undefined && event[about] ? [event[about]] : [],
+      );
+    expect(await seenBy(here, 'plan')).toContain(plan.id);
+    expect(await seenBy(there, 'plan')).not.toContain(plan.id);
+    expect(await seenBy(here, 'session')).toContain(here.session);
+    expect(await seenBy(here, 'session')).not.toContain(there.session);
   });
 });
 

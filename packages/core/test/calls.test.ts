@@ -1,4 +1,5 @@
-import type { TaskId } from '@reveille/protocol';
+import type { Change, Outcome } from '@reveille/core';
+import { ReveilleError, type TaskId } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { Retries } from '../src/context.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -17,6 +18,20 @@ async function family(names: string[], options: Parameters<typeof start>[0] = {}
 const outputs = (result: { deliveries: readonly { end: { output: string } | null }[] }) =>
   result.deliveries.map((delivery) => delivery.end?.output);
 const report = (world: World, name: string) => world.worker(name).reports(`from ${name}`);
+
+/** Calls once, when mail has been taken for a call and whoever took it does not know yet. */
+function onTaken({ store }: World, act: () => void): void {
+  const { commit } = store;
+  const armed = async (change: Change): Promise<Outcome> => {
+    const outcome = await commit(change);
+    if (change.writes.some(({ doc }) => 'taken' in doc && doc.taken?.by === 'call')) {
+      Object.assign(store, { commit });
+      act();
+    }
+    return outcome;
+  };
+  Object.assign(store, { commit: armed });
+}
 
 describe('await', () => {
   test('[SUB4] any: returns with the first end; the others come later', async () => {
@@ -118,6 +133,38 @@ describe('await', () => {
     expect(await again).toMatchObject({
       deliveries: [{ end: { output: 'from x' }, message: { maybeSeen: 0 } }],
     });
+  });
+
+  test('[SUB4] given up while its look takes the end: whoever asks next gets it, unmarked', async () => {
+    const { world, parent, ids } = await family(['x']);
+    await using _ = world;
+    const giveUp = new AbortController();
+    const options = { signal: giveUp.signal };
+    const call = refused(parent.orch.awaitSubtasks({ taskIds: [ids['x']!] }, options), 'aborted');
+    await quiet();
+    onTaken(world, () => giveUp.abort());
+    await report(world, 'x');
+    await call;
+    expect(await parent.orch.checkUpdates()).toMatchObject([
+      { end: { output: 'from x' }, message: { maybeSeen: 0 } },
+    ]);
+  });
+
+  test('[SUB5] what cannot be read when it is to be handed over is handed over by the next call, unmarked', async () => {
+    const { world, parent } = await family(['x']);
+    await using _ = world;
+    await report(world, 'x');
+    const { get } = world.store;
+    const broken = () => Promise.reject(new ReveilleError('store_failed', 'The disk does not answer.'));
+    onTaken(world, () => Object.assign(world.store, { get: broken }));
+    const call = refused(parent.orch.checkUpdates(), 'store_failed');
+    await quiet();
+    Object.assign(world.store, { get });
+    await call;
+    await quiet();
+    expect(await parent.orch.checkUpdates()).toMatchObject([
+      { end: { output: 'from x' }, message: { maybeSeen: 0 } },
+    ]);
   });
 
   test('[SUB4] two at once each get their own, and none gets the other’s', async () => {

@@ -488,6 +488,10 @@ const PLAIN = [
   'git push --tags',
   'mytool build --verbose src',
   'rsync -a src/ dst/',
+  'case a in (a|b) ls;; esac',
+  'case $x in a|b) ls;; *) pwd;; esac',
+  'git commit -m alias.x',
+  'git log core.pager docs',
 ];
 
 describe('a command that can be read', () => {

@@ -1,5 +1,7 @@
 import type { Task } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
+import { CallPatterns } from '../src/call-patterns.ts';
+import { DEFAULTS } from '../src/settings.ts';
 import { quiet, start } from './world.ts';
 
 describe('silence', () => {
@@ -314,6 +316,69 @@ describe('what is shown', () => {
     expect(await world.person.inbox()).toEqual([]);
   });
 
+  test('[HLT2.1] one whose silence is noticed in two ways is in the inbox once', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    await world.worker('a').ends('that is it');
+    await world.advance(302_000);
+    const [asked] = await world.person.inbox();
+    expect(asked?.text).toContain('asked why it was silent');
+    await world.advance(900_000);
+    expect((await world.person.inbox()).map(({ id }) => id)).toEqual([asked?.id]);
+  });
+
+  test('[HLT2.1] the time that it waits in a call of ours is no silence, also when the call is over', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const waiting = world.worker('a').orch.spawnSubtask({ prompt: 'child' }, { patienceMs: 3_600_000 });
+    await quiet();
+    for (let minute = 0; minute < 20; minute++) {
+      await world.advance(60_000);
+      await world.worker('child').says('still at it');
+    }
+    await world.worker('child').reports('done');
+    await waiting;
+    await world.advance(60_000);
+    expect(await world.events('health.stuck')).toEqual([]);
+    expect(await world.person.inbox()).toEqual([]);
+  });
+
+  test('[HLT2] a pattern that goes on is told once, and again when it begins anew', () => {
+    const limits = { ...DEFAULTS.health, sameCalls: 5, errorStreak: 5, fruitlessCalls: 1_000 };
+    const kinds = {
+      looping: { name: 'read', digest: () => 'same', failed: false },
+      errors: { name: 'run', digest: (n: number) => `${n}`, failed: true },
+    };
+    for (const [what, { name, digest, failed }] of Object.entries(kinds)) {
+      const patterns = new CallPatterns();
+      let calls = 0;
+      const call = (over: { failed?: boolean; digest?: string } = {}) => {
+        const id = `${++calls}`;
+        patterns.begins(id, { name, digest: digest(calls) });
+        return patterns.ends(id, { failed, news: true, ...over }, limits);
+      };
+      const said = (times: number) => Array.from({ length: times }, () => call()).flat();
+      expect(said(4), what).toEqual([]);
+      expect(said(8).map((one) => one.what)).toEqual([what]);
+      call({ failed: false, digest: 'another' });
+      expect(said(4)).toEqual([]);
+      expect(said(8).map((one) => one.what)).toEqual([what]);
+    }
+  });
+
+  test('[HLT2] the same subtask again after each end is told once, at the third time', () => {
+    const limits = { ...DEFAULTS.health, sameCalls: 1_000, errorStreak: 1_000, fruitlessCalls: 1_000 };
+    const patterns = new CallPatterns();
+    const told = Array.from({ length: 8 }, (_, n) => {
+      const found = ['same', `other ${n}`].map((digest) => {
+        patterns.begins(`${n} ${digest}`, { name: 'a2a_spawn_subtask', digest });
+        return patterns.ends(`${n} ${digest}`, { failed: false, news: true }, limits);
+      });
+      return found.flat().map(({ what }) => what);
+    });
+    expect(told).toEqual([[], [], ['looping'], [], [], [], [], []]);
+  });
+
   test('[HLT2.2] a loop is shown until another call is made, and errors until one goes well', async () => {
     await using world = await start();
     await world.plan({ a: [], b: [] });
@@ -527,7 +592,7 @@ describe('executing', () => {
     await parent.spawns('child');
     const child = world.worker('child');
     await child.calls('read', { news: true });
-    child.hears({ type: 'file_touched', path: 'src/a.ts' });
+    for (const path of ['src/a.ts', 'src/b.ts', 'src/a.ts']) child.hears({ type: 'file_touched', path });
     await child.uses('1', 1_234);
     await child.says('reading the tests');
     for (let minute = 0; minute < 11; minute++) {
@@ -537,7 +602,7 @@ describe('executing', () => {
     const reports = await world.mail(parent.spec.session, 'progress');
     expect(reports).toHaveLength(2);
     expect(reports[0]?.text).toMatch(
-      /300 s: 1 calls, 1 files touched, 1234 tokens; last words: reading the tests/,
+      /300 s: 1 calls, 2 files touched, 1234 tokens; last words: reading the tests/,
     );
     expect([child.interrupts, child.turns.length]).toEqual([0, 1]);
   });

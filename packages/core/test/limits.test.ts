@@ -343,6 +343,21 @@ describe('budgets', () => {
   });
 });
 
+test('[LIM1] raised again for a later run, it is told again', async () => {
+  await using world = await start();
+  await world.plan({ a: { budget: { tokens: 100 } } });
+  for (const [n, tokens] of [200, 6_000].entries()) {
+    const a = world.worker('a');
+    await a.uses(`${n}`, tokens);
+    await world.person.raiseBudget(a.task, { tokens: (n + 1) * 5_000 });
+    await quiet();
+    expect(world.worker('a')).not.toBe(a);
+    expect(world.worker('a').last.text).toContain('It has been raised');
+    expect(await world.mail(a.spec.session, 'resume')).toHaveLength(n + 1);
+  }
+  await world.worker('a').reports();
+});
+
 describe('stop', () => {
   test('[LIM3] everything, at once: plans, chats’ tasks, what was started by hand', async () => {
     await using world = await start();

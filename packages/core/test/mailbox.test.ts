@@ -165,6 +165,24 @@ describe('a full mailbox', () => {
     expect(folded.every((message) => message.dead?.startsWith('folded into msg_'))).toBe(true);
   });
 
+  test('[MBX4] what is folded is the oldest half, into the newest of it, in order; the newer half stays', async () => {
+    await using world = await start({ settings: { maxUpdates: 4 } });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    await a.spawns('child');
+    const { orch } = world.worker('child');
+    for (const n of [1, 2, 3, 4]) await orch.notifyParent({ type: 'info', message: `update ${n}` });
+    const before = await world.mail(a.spec.session, 'info');
+    await orch.notifyParent({ type: 'info', message: 'update 5' });
+    const mail = await world.mail(a.spec.session, 'info');
+    expect(mail.map(({ state }) => state)).toEqual(['dead', 'dead', 'queued', 'queued', 'queued']);
+    expect(mail.slice(0, 2).map(({ dead }) => dead)).toEqual(
+      [0, 1].map(() => `folded into ${before[2]?.id}`),
+    );
+    expect(mail[2]?.text).toMatch(/^\[3 updates were folded[^\n]*\nupdate 1\nupdate 2\nupdate 3$/);
+    expect(mail.slice(3).map(({ text }) => text)).toEqual(['update 4', 'update 5']);
+  });
+
   test('[MBX4] a hundred and more ends are all kept', async () => {
     await using world = await start({
       settings: { maxUpdates: 2, children: { open: 500, total: 500, perMinute: 500 }, concurrency: 500 },

@@ -143,6 +143,19 @@ describe('the table of what wakes it', () => {
     expect(boss.last.text).toContain('is failed (nothing more can run: 1 cancelled, 1 blocked)');
   });
 
+  test('[ORC1.5] the end of a subtask of its own, which is in no plan: yes', async () => {
+    const scene = await resting({ a: [] });
+    await using world = scene.world;
+    const { boss } = scene;
+    await scene.world.worker('a').asks('which?');
+    expect(boss.turns).toHaveLength(2);
+    await boss.spawns('look it up');
+    await boss.ends();
+    await world.worker('look it up').reports('it is blue');
+    expect(boss.turns).toHaveLength(3);
+    expect(boss.last.text).toContain('it is blue');
+  });
+
   test('[ORC1.6] an approval request: yes; the answer to it goes to who asked, and wakes nobody else', async () => {
     const scene = await resting({ a: [], b: [] });
     await using world = scene.world;

@@ -200,7 +200,7 @@ describe('the states of a plan', () => {
     expect([plan.state, world.working]).toEqual(['draft', []]);
     await refused(world.person.pausePlan(plan.id), 'wrong_state');
     await refused(world.person.resumePlan(plan.id), 'wrong_state');
-    expect((await world.person.startPlan(plan.id)).state).toBe('active');
+    expect(await world.person.startPlan(plan.id)).toMatchObject({ state: 'active', why: 'started' });
     await refused(world.person.startPlan(plan.id), 'wrong_state');
     await quiet();
     expect((await world.person.pausePlan(plan.id)).state).toBe('paused');

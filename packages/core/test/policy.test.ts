@@ -104,7 +104,27 @@ describe('meeting', () => {
   });
 });
 
+/** By preset: each kind of action, where something of ours holds it, and where nothing does. */
+const PRESETS = {
+  careful: { read: 'auto', delegate: 'auto', held: 'ask', free: 'ask', other: 'ask' },
+  normal: { read: 'auto', delegate: 'auto', held: 'auto', free: 'ask', other: 'ask' },
+  trusting: { read: 'auto', delegate: 'auto', held: 'auto', free: 'auto', other: 'auto' },
+} as const;
+
 describe('presets', () => {
+  test.each(['careful', 'normal', 'trusting'] as const)('[INB2.11] %s, of every kind of action', (preset) => {
+    const { held, free, ...same } = PRESETS[preset];
+    for (const kind of ACTION_KINDS) {
+      const wanted =
+        kind in same ? [same[kind as keyof typeof same], same[kind as keyof typeof same]] : [held, free];
+      const found = [true, false].map((isHeld) => {
+        const action = { tool: 'any', kind, command: null, paths: [], held: isHeld };
+        return judge(chain([], preset), action).verdict;
+      });
+      expect([kind, ...found]).toEqual([kind, ...wanted]);
+    }
+  });
+
   test.each([
     ['careful', ['auto', 'ask', 'ask', 'ask', 'auto']],
     ['normal', ['auto', 'auto', 'auto', 'ask', 'auto']],
@@ -117,6 +137,14 @@ describe('presets', () => {
 });
 
 describe('rules', () => {
+  test.each(['', ' ', '# a remark'])(
+    '[INB2.12] a rule for a tool holds for a command that runs nothing: "%s"',
+    (line) => {
+      expect(verdict([{ tool: 'run_command', verdict: 'deny' }], command(line))).toBe('deny');
+      expect(verdict([], command(line))).toBe('auto');
+    },
+  );
+
   test.each([
     'git push',
     'git push origin main',

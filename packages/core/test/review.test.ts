@@ -261,9 +261,23 @@ describe('review by an agent', () => {
     expect(await world.mail(world.worker('a').spec.session)).toHaveLength(before);
   });
 
+  test.each(['changes', 'reject'] as const)(
+    '[PLN8] decided by the task itself (%s), the request is gone',
+    async (verdict) => {
+      await using world = await start();
+      await world.plan({ a: { review: 'person' } });
+      const { task } = world.worker('a');
+      await world.worker('a').reports('done');
+      expect(await inbox(world)).toMatchObject([{ kind: 'review', task }]);
+      await world.person.reviewTask({ task, verdict, comment: 'shorter' });
+      await quiet();
+      expect((await inbox(world)).filter(({ kind }) => kind === 'review')).toEqual([]);
+    },
+  );
+
   test('[PLN8.18] a reviewer uses up the budget of what it reviews, and may do no more than its worker', async () => {
     await using world = await start({
-      definitions: { policy: () => [{ by: 'setting', rules: [] }] as never },
+      definitions: { policy: () => [{ from: 'a setting', preset: 'normal', rules: [] }] },
     });
     await world.plan({ a: { review: 'claude:reviewer', budget: { turns: 1 } } });
     await world.worker('a').reports('done');

@@ -2,7 +2,7 @@ import type { Store, TableName } from '@reveille/core';
 import { ReveilleError } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { FakeMachine } from './fake-machine.ts';
-import { World, quiet, refused, start } from './world.ts';
+import { World, pending, quiet, refused, start } from './world.ts';
 
 describe('runs, epochs and leases', () => {
   test('[ID4] a crash of the engine goes on with the same run under the next epoch', async () => {
@@ -118,6 +118,18 @@ describe('runs, epochs and leases', () => {
     expect(left.alive).toBe(true);
     await one.restart();
     expect(left.alive).toBe(false);
+  });
+
+  test('[ID4] an engine has stopped when what it was doing for its runs is over', async () => {
+    const looked = Promise.withResolvers<{ escapes: []; conflicts: [] }>();
+    const look = () => looked.promise;
+    await using world = await start({ workspaces: { look } });
+    await world.plan({ a: [] }, { integrate: false });
+    await world.worker('a').ends('that is it');
+    const stopping = world.engine.stop();
+    expect(await pending(stopping)).toBe(true);
+    looked.resolve({ escapes: [], conflicts: [] });
+    await stopping;
   });
 
   test('[ID4] a host that cannot renew stops its agents before the lease ends and writes nothing more', async () => {

@@ -265,6 +265,17 @@ describe('report', () => {
     expect(world.worker('child').alive).toBe(false);
   });
 
+  test('[SUB6] children that are given up are cancelled, and say so, also where orphans are handed up', async () => {
+    await using world = await start({ settings: { orphans: 'hand_up' } });
+    await world.plan({ a: [] });
+    await world.worker('a').spawns('child');
+    await world.worker('a').reports('never mind', { giveUpChildren: true });
+    expect((await world.task('child')).task).toMatchObject({
+      state: 'cancelled',
+      why: expect.stringContaining('given up by its parent'),
+    });
+  });
+
   test('[SUB6] it is refused while ends of children are unread, and returns them', async () => {
     await using world = await start();
     await world.plan({ a: [] });
@@ -412,6 +423,17 @@ describe('cancel', () => {
     expect(await world.mail(plan.owner, 'end')).toEqual([]);
     await world.worker('top').ends();
     expect(world.worker('top').last.text).toMatch(/ended: cancelled[\s\S]*wrong way/);
+  });
+
+  test('[SUB7][SUB1] a child that is handed up brings no key along: the new owner’s own are its own', async () => {
+    await using world = await start({ settings: { orphans: 'hand_up', depth: { orchestrator: 3 } } });
+    await world.plan({ top: [] });
+    await world.worker('top').spawns('mid');
+    const handed = await world.worker('mid').spawns('low', { key: 'k' });
+    await world.worker('mid').fails('invalid');
+    const { task } = await world.person.getTask(handed);
+    expect(task.owner).toBe(world.worker('top').spec.session);
+    expect(await world.worker('top').spawns('another', { key: 'k' })).not.toBe(handed);
   });
 
   test('[SUB7] a parent that rests, and one that has not begun, take their children along', async () => {

@@ -4,26 +4,34 @@ import {
   INTEGRATOR,
   type Agents,
   type Capabilities,
+  type Change,
   type Executor,
+  type Outcome,
   type RunTally,
   type Settings,
   type Workspaces,
+  type Write,
 } from '@reveille/core';
-import type {
-  WorkProduct,
-  Caller,
-  Delivery,
-  ErrorCode,
+import {
+  Budget,
   Message,
-  Orchestrator,
-  PlanInput,
-  PlanView,
-  ReveilleEvent,
-  SessionId,
-  SessionKind,
+  Plan,
+  Request,
+  Run,
+  Session,
   Task,
-  TaskId,
-  TaskView,
+  type WorkProduct,
+  type Caller,
+  type Delivery,
+  type ErrorCode,
+  type Orchestrator,
+  type PlanInput,
+  type PlanView,
+  type ReveilleEvent,
+  type SessionId,
+  type SessionKind,
+  type TaskId,
+  type TaskView,
 } from '@reveille/protocol';
 import { Memory, openMemory, type MemoryBackend } from '@reveille/stores';
 import { expect } from 'vitest';
@@ -101,6 +109,8 @@ export class World implements AsyncDisposable {
   #backend: MemoryBackend;
   #timers: ClockView;
   #ids = 0;
+  #writes = 0;
+  readonly #misfits: string[] = [];
 
   constructor(options: WorldOptions) {
     this.options = options;
@@ -233,7 +243,12 @@ export class World implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.engine.stop();
+    const written = this.#writes;
     await quiet();
+    // Whoever stops an engine may close its store next.
+    expect(this.#writes, 'written after the stop').toBe(written);
+    expect(this.#misfits, 'rows that are not what the protocol says').toEqual([]);
+    expect(await this.#endedRunsAtWork(), 'ended runs with something still to come').toEqual([]);
     expect(
       this.agents.filter((agent) => agent.alive && !agent.orphaned).map((agent) => agent.spec.task.name),
       'agents left alive',
@@ -247,7 +262,23 @@ export class World implements AsyncDisposable {
 
   #open(): MemoryBackend {
     const { sync } = this.options;
-    return openMemory({ clock: this.clock, memory: this.memory, ...(sync ? { sync } : {}) });
+    const backend = openMemory({ clock: this.clock, memory: this.memory, ...(sync ? { sync } : {}) });
+    const { store } = backend;
+    const commit = (change: Change): Promise<Outcome> => {
+      this.#writes++;
+      this.#misfits.push(...change.writes.flatMap(misfitsOf));
+      return store.commit(change);
+    };
+    return { ...backend, store: { ...store, commit } };
+  }
+
+  async #endedRunsAtWork(): Promise<string[]> {
+    const { store } = openMemory({ clock: this.clock, memory: this.memory });
+    const runs = await Promise.all(this.agents.map(({ spec }) => store.get('run', spec.run)));
+    return runs.flatMap((row) => {
+      const { id, state, turn, inquiry, retryAt } = row?.doc ?? {};
+      return state === 'ended' && (turn || inquiry || retryAt) ? [id ?? ''] : [];
+    });
   }
 
   #engine(): Engine {
@@ -326,6 +357,22 @@ export class World implements AsyncDisposable {
     const number = (++this.#ids).toString(36).padStart(6, '0');
     return `${this.clock.mono().toString(36).padStart(7, '0')}${number}${this.host.replaceAll(/[^a-z0-9]/g, '')}`;
   }
+}
+
+const SCHEMAS = {
+  plan: Plan,
+  task: Task,
+  session: Session,
+  run: Run,
+  message: Message,
+  request: Request,
+  budget: Budget,
+};
+
+/** What is wrong with a row, by the schema of its table. */
+function misfitsOf({ table, id, doc }: Write): string[] {
+  const { error } = SCHEMAS[table].safeParse(doc);
+  return (error?.issues ?? []).map(({ path, message }) => `${id} ${path.join('.')}: ${message}`);
 }
 
 /** A session that is no worker: a person's chat, a terminal, an orchestrator. */

@@ -6,6 +6,7 @@ import {
   type Change,
   type Claim,
   type Outcome,
+  type Store,
   type TableName,
   type Tables,
   type Write,
@@ -31,6 +32,13 @@ class ModelStore {
     }
     for (const { type } of facts) this.events.push({ number: this.events.length + 1, type });
     return true;
+  }
+
+  get sessionsWithMail(): string[] {
+    const queued = this.rows.flatMap(({ table, doc }) =>
+      table === 'message' && 'to' in doc && doc.state === 'queued' ? [doc.to] : [],
+    );
+    return [...new Set(queued)].toSorted();
   }
 
   #write({ table, id, expect: expected, doc }: Write): boolean {
@@ -113,6 +121,7 @@ function toWrite({ kind, id: n, key, state }: DrawnWrite, expected: number): Wri
     message: () =>
       message({
         id: `msg_${n}`,
+        to: n < 3 ? 'session_owner' : 'session_other',
         key: `${key}`,
         number: key + 1,
         state: (['queued', 'delivered', 'read'] as const)[state]!,
@@ -170,8 +179,26 @@ async function compareAll({ backend: { store } }: Subject, model: ModelStore): P
       );
     }
   }
-  const events = await store.events(0, 1_000);
-  expect(events.map(({ number, type }) => ({ number, type }))).toEqual(model.events);
+  await compareLog(store, model);
+}
+
+/** What is not asked of one table: the events, and who has mail. */
+async function compareLog(store: Store, model: ModelStore): Promise<void> {
+  await lookAtMail(store, model);
+  await lookAtEvents(store, model);
+}
+
+// The model is looked at before anything is awaited.
+
+async function lookAtMail(store: Store, { sessionsWithMail }: ModelStore): Promise<void> {
+  expect(await store.sessionsWithMail(9)).toEqual(sessionsWithMail);
+}
+
+async function lookAtEvents(store: Store, model: ModelStore): Promise<void> {
+  const wanted = [...model.events];
+  const [events, last] = await Promise.all([store.events(0, 1_000), store.lastEvent()]);
+  expect(events.map(({ number, type }) => ({ number, type }))).toEqual(wanted);
+  expect(last).toBe(wanted.length);
 }
 
 /** Random changes, several at a time, against the model. */
@@ -223,7 +250,11 @@ async function playRound(
     const [table, list, equal] = look;
     // Asked before it is on disk, answered as of now.
     const wanted = model.find(table, list, equal);
-    looks.push(store.find(table, { list, equal }).then((rows) => expect(rows).toEqual(wanted)));
+    // One look after each change, because each brings all that is pending into the file.
+    const turn = (at + list.length) % 3;
+    if (turn === 0) looks.push(lookAtMail(store, model));
+    else if (turn === 1) looks.push(lookAtEvents(store, model));
+    else looks.push(store.find(table, { list, equal }).then((rows) => expect(rows).toEqual(wanted)));
   }
   await Promise.all(looks);
   expect((await Promise.all(outcomes)).map(({ committed }) => committed)).toEqual(expected);
