@@ -106,7 +106,7 @@ describe('pause and resume', () => {
     expect((await world.task('a')).worker).toBe('running');
   });
 
-  test('[WKT6.95] a worker cannot end its task while a person is in its worktree, whatever still runs of it', async () => {
+  test('[WKT6.96] a worker cannot end its task while a person is in its worktree, whatever still runs of it', async () => {
     await using world = await start({ work: () => null });
     await world.plan({ a: [] });
     const a = world.worker('a');
