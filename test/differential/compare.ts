@@ -130,13 +130,14 @@ export class Comparison {
     // A subtask is not in the plan; its work is part of its parent's, and its own tree is compared by the pull.
     if (!view) return;
     const work = view.end?.work;
+    // A report is refused as long as something of the work cannot be taken, and in the end the run fails with the reason.
+    if (of.notTaken && view.task.state === 'failed' && NOT_TEXT.test(work?.problem ?? ''))
+      return this.saw(NAME_NOT_TAKEN);
     if (view.task.state !== 'completed' || !work?.commit)
       return this.differs(
         `${name}: ${view.task.state}, ${work?.problem ?? view.end?.error?.message ?? view.task.why}`,
       );
-    const isTold = of.notTaken && NOT_TEXT.test(work.problem ?? '');
-    if (isTold) this.saw('told: a name that is no text is not taken');
-    else if (work.problem !== null) this.differs(`${name}: ${work.problem}`);
+    if (work.problem !== null) this.differs(`${name}: ${work.problem}`);
     this.trees(name, expected.tip, work.commit);
     this.trees(`${name}: its branch`, expected.tip, `refs/heads/${work.branch}`);
   }
@@ -144,6 +145,8 @@ export class Comparison {
   integration(played: Played): void {
     const { expected } = this.#of;
     const view = integrationOf(played);
+    // It waits for the task that failed.
+    if (this.#sights.has(NAME_NOT_TAKEN)) return void this.expect('integration', 'blocked', view?.task.state);
     const asked = expected.questions.map(({ part }) => part);
     this.expect(
       'questions',
@@ -194,6 +197,7 @@ export class Comparison {
 export const integrationOf = ({ view }: Played): TaskView | undefined =>
   view.tasks.find(({ task }) => task.id === view.plan.integration);
 
+const NAME_NOT_TAKEN = 'told: a name that is no text is not taken';
 const NOT_TEXT = /has a name that is not UTF-8/;
 const isText = (path: string): boolean => {
   const bytes = Buffer.from(path, 'latin1');
