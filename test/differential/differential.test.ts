@@ -17,7 +17,7 @@ describe('random cases through a daemon and in plain git', () => {
     results = await runSuite({ seeds: SEEDS });
   }, 900_000);
 
-  test('[PLN5][PLN6][WKT3][WKT6][WKT7] branches, integration, pull, retry, restore and bring-home are as git makes them, or the person is asked', () => {
+  test('[PLN6.26] branches, integration, pull, retry, restore and bring-home are as git makes them, or the person is asked', () => {
     expect(describeFailures(results)).toBe('');
     expect(results).toHaveLength(SEEDS.length);
   });
