@@ -20,6 +20,8 @@ export class BudgetAudit {
   readonly #changed = new Set<string>();
   /** When the host that holds a run began to. */
   readonly #heldAt = new Map<string, number>();
+  /** When the limits of a node were last set. */
+  readonly #limitsAt = new Map<string, number>();
   readonly #turnEpoch = new Map<string, number>();
   /** Per node: when the first run under it began. */
   readonly #firstAt = new Map<string, number>();
@@ -39,6 +41,7 @@ export class BudgetAudit {
   }
 
   #node(change: Durable, { before, after }: Delta<'budget'>): void {
+    if (before?.limits !== after.limits) this.#limitsAt.set(after.id, this.#auditor.mono());
     if (before && before.limits !== after.limits) this.#changed.add(after.id);
     for (const name of NAMES) {
       this.#auditor.check(
@@ -134,8 +137,12 @@ export class BudgetAudit {
   }
 
   /** However the wall clock is turned: whoever holds a run for as long as all of it may last has ended it by then. */
-  #isStopped(run: Run, limit: number, now: number): void {
-    const due = Math.max((this.#heldAt.get(run.id) ?? 0) + limit, this.#turnAt.get(run.id) ?? 0);
+  #isStopped(
+    run: Run,
+    { limit, since }: { readonly limit: number; readonly since: number },
+    now: number,
+  ): void {
+    const due = Math.max((this.#heldAt.get(run.id) ?? 0) + limit, since);
     this.#auditor.check(
       now - due <= SOON_MS || !this.#auditor.calmSince(due - limit),
       'budgets',
@@ -144,10 +151,14 @@ export class BudgetAudit {
   }
 
   /** Where no clock is turned, what other hosts and lives have used of the time counts too. */
-  #isStoppedInAll(run: Run, nodes: readonly Budget[], now: number): void {
+  #isStoppedInAll(
+    run: Run,
+    { limited, since: last }: { readonly limited: readonly Budget[]; readonly since: number },
+    now: number,
+  ): void {
     const began = run.startedAt - (this.#openedAt.get(run.id) ?? 0);
-    const over = nodes.map(({ since = run.startedAt, limits: { wallMs = 0 } }) => since - began + wallMs);
-    const held = Math.max(this.#heldAt.get(run.id) ?? 0, this.#turnAt.get(run.id) ?? 0);
+    const over = limited.map(({ since = run.startedAt, limits: { wallMs = 0 } }) => since - began + wallMs);
+    const held = Math.max(this.#heldAt.get(run.id) ?? 0, last);
     const due = Math.max(Math.min(...over), held);
     this.#auditor.check(
       now - due <= SOON_MS || !this.#auditor.calmSince(now - SOON_MS),
@@ -168,10 +179,14 @@ export class BudgetAudit {
     if (nodes.length === 0) return;
     const limit = Math.min(...nodes.map(({ wallMs }) => wallMs));
     const now = this.#auditor.mono();
-    this.#isStopped(run, limit, now);
-    if (!this.#auditor.turnedClocks()) this.#isStoppedInAll(run, limited, now);
+    const since = Math.max(
+      this.#turnAt.get(run.id) ?? 0,
+      ...limited.map(({ id }) => this.#limitsAt.get(id) ?? 0),
+    );
+    this.#isStopped(run, { limit, since }, now);
+    if (!this.#auditor.turnedClocks()) this.#isStoppedInAll(run, { limited, since }, now);
     if (!this.#auditor.calm()) return;
-    const due = Math.max((this.#openedAt.get(run.id) ?? 0) + limit, this.#turnAt.get(run.id) ?? 0);
+    const due = Math.max((this.#openedAt.get(run.id) ?? 0) + limit, since);
     this.#auditor.check(
       now - due <= SOON_MS,
       'budgets',

@@ -200,6 +200,12 @@ function auditRun(auditor: Auditor, { before, after }: Delta<'run'>): void {
     );
   if (after.state !== 'ended') return;
   auditor.check(after.end !== null, 'transitions', `run ${after.id} ended without an end`);
+  const { turn, inquiry, retryAt } = after;
+  auditor.check(
+    turn === null && inquiry === null && retryAt === null,
+    'transitions',
+    `run ${after.id} ended with a turn, an inquiry or a time to go on`,
+  );
   for (const budget of auditor.ledger.rows.budget.values()) {
     const left = Object.keys(budget.reserved).filter((key) => key.startsWith(`${after.id}/`));
     auditor.check(

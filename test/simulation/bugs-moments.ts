@@ -143,4 +143,21 @@ export const BUGS_OF_MOMENTS: readonly PlantedBug[] = [
     this.#begins = true;`,
     why: 'a parent that waits in a call counts as at work, and the child that it waits for is not let in',
   },
+  {
+    name: 'limit-of-time-seen-late',
+    invariant: 'budgets',
+    file: core('wall-time.ts'),
+    find: `    this.#isCurrent = false;
+  }`,
+    replace: `  }`,
+    why: 'a run at work goes by the time limit that it began with',
+  },
+  {
+    name: 'ended-run-is-asked',
+    invariant: 'transitions',
+    file: core('settle.ts'),
+    find: `turn: null, inquiry: null, retryAt: null, end`,
+    replace: `turn: null, end`,
+    why: 'a run that has ended is still to answer an inquiry, or to go on later',
+  },
 ];

@@ -32,6 +32,7 @@ async function raiseBudget(world: World, person: Orchestrator): Promise<void> {
     tokens: chance.int(5, 400),
     ...(chance.hit(0.5) ? { turns: chance.int(3, 60) } : {}),
     ...(world.has('money') ? { usd: chance.int(1, 80) / 4 } : {}),
+    ...(world.has('raise_stopped') && chance.hit(0.5) ? { wallMs: chance.int(3_000, 30_000) } : {}),
   };
   if (!(await tryToRaise(() => person.raiseBudget(node.id, limits)))) return;
   const now = rows.budget.get(node.id)?.limits;
