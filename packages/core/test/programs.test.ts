@@ -46,7 +46,7 @@ const LINES = new Map<string, string>([
   ...each('cpio', '-o --rsh-command=./touch-m'),
   ...each('diff3 sdiff', '--diff-program=./touch-m a b c'),
   ...each('just', '-c touch m'),
-  ...each('pip pip3', 'install --editable ./touch-m'),
+  ...each('pip pip3', 'config edit --editor ./touch-m'),
   ...each('getopts', 'x PATH'),
   ...each('read', 'PATH'),
   ...each('wait', '-p PATH'),
