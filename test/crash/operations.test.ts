@@ -39,6 +39,17 @@ test('[WKT6.95] killed at acts of taking a checkout over and giving it back: not
   await someKills('take-over');
 });
 
+test('[WKT6.95] killed before the files of a snapshot are laid: the retry does not take the new checkout for what was left', async () => {
+  const results = await runScene('retry-from', {
+    at: 1,
+    named: '^rename .*/laying[.]json',
+    victims: 'self',
+    seed: SEED,
+  });
+  expect(results.map(({ act }) => act)).toEqual([expect.stringContaining('laying.json')]);
+  expect(describeProblems(results)).toBe('');
+});
+
 test('[PLN6.13] killed at acts of bringing work home: nothing is lost or half done, and the same call again ends well', async () => {
   await someKills('bring-home');
 });

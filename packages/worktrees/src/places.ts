@@ -129,6 +129,20 @@ export class Places {
     return traces.flatMap((trace) => (trace === null ? [] : [trace as Trace]));
   }
 
+  /** The snapshot that a run without a checkout begins in; undefined: there is none. */
+  async rememberBeginning(task: Task, beginning: { run: string; ref: string | undefined }): Promise<void> {
+    const folder = await this.#tracesOf(task);
+    await makeFolder(folder);
+    await writeWhole(join(folder, BEGINNING), JSON.stringify(beginning));
+  }
+
+  /** Null: this run begins in what was left. */
+  async beginningOf(task: Task, run: string): Promise<string | null> {
+    const value = await readJson(join(await this.#tracesOf(task), BEGINNING));
+    if (value === null || typeof value !== 'object' || !('run' in value) || value.run !== run) return null;
+    return 'ref' in value ? String(value.ref) : null;
+  }
+
   async #tracesOf(task: Task): Promise<string> {
     return join(layoutOf(await this.repository(task)).ours, '.tasks', task.id);
   }
@@ -139,6 +153,7 @@ function pathOf({ id, repository }: Task): string {
   throw new ReveilleError('wrong_state', `Task ${id} works on no repository.`);
 }
 
+const BEGINNING = 'beginning';
 const runFile = (room: string): string => join(room, 'run.json');
 
 /** Which run a checkout was last opened for; null if it was only just made. */

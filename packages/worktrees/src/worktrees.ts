@@ -111,8 +111,11 @@ export class Worktrees implements Workspaces, AsyncDisposable {
     const known = await this.#places.find(task);
     const kept = known && !(await this.#isRuin(known, spec)) ? known : null;
     if (known && !kept) await this.#takeAway(task, known, 'a new attempt');
+    // Before there is a checkout: one that is there later, half laid, would pass for what was left.
+    if (!kept && spec.from === null)
+      await this.#places.rememberBeginning(task, { run, ref: (await this.snapshots(task)).at(-1)?.ref });
     const opened = kept ? { ...kept, notices: [] } : await this.#create(repository, spec, origin);
-    await this.#layFrom(repository, spec, { opened, kept: kept !== null });
+    await this.#layFrom(repository, spec, opened);
     await rememberRun(opened.room, run);
     return opened;
   }
@@ -121,12 +124,11 @@ export class Worktrees implements Workspaces, AsyncDisposable {
   async #layFrom(
     repository: FoundRepository,
     { task, run, from }: OpenSpec,
-    { opened, kept }: { readonly opened: Checkout; readonly kept: boolean },
+    opened: Checkout,
   ): Promise<void> {
     if (from === undefined || (await openedFor(opened.room)) === run) return;
-    if (from === null && kept) return;
-    const ref = from ?? (await this.snapshots(task)).at(-1)?.ref;
-    if (ref !== undefined) await restore(repository, ref, { checkout: opened });
+    const ref = from ?? (await this.#places.beginningOf(task, run));
+    if (ref !== null) await restore(repository, ref, { checkout: opened });
   }
 
   async #isRuin({ room }: Checkout, { fresh, run }: OpenSpec): Promise<boolean> {

@@ -66,12 +66,12 @@ export class PreparedScene implements Disposable {
   }
 
   /** Lets a process carry it out, kills it there, and looks at what the next ones make of it. */
-  async killAt(at: number, victims: Victims): Promise<KillResult> {
+  async killAt(at: number, victims: Victims, named = ''): Promise<KillResult> {
     rmSync(this.#world, { recursive: true, force: true });
     cpSync(this.#kept, this.#world, COPY);
     const root = join(this.#world, 'shop');
     const before = headOf(root);
-    const first = await live([this.name, this.#world, 'act', String(at), victims]);
+    const first = await live([this.name, this.#world, 'act', String(at), victims, named]);
     const result = { scene: this.name, at, act: first.killed ?? 'it ended before', victims };
     await quiet(this.#folder);
     try {

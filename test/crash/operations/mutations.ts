@@ -38,8 +38,10 @@ export interface KillWish {
   /** Which of the acts is not made any more, from 1; 0: none. */
   readonly at: number;
   readonly victims: Victims;
-  /** Told of each act, before it is made. */
-  readonly note: (name: string) => void;
+  /** Only acts of such a name count. */
+  readonly named: RegExp;
+  /** Told of each act that counts, before it is made. */
+  readonly note: (name: string, isLast: boolean) => void;
 }
 
 let wish: KillWish | null = null;
@@ -55,9 +57,9 @@ export function endCounting(): void {
 }
 
 function reach(name: string): void {
-  if (!wish) return;
+  if (!wish?.named.test(name)) return;
   made += 1;
-  wish.note(name);
+  wish.note(name, made === wish.at);
   if (made !== wish.at) return;
   // A git that was just started is to die in the middle of its work, wherever that is.
   if (wish.victims === 'group') pause(made % LONGEST_MS);

@@ -5,6 +5,8 @@ export interface SceneOptions {
   /** This act alone. */
   readonly at?: number;
   readonly victims?: Victims;
+  /** Only acts of such a name count. */
+  readonly named?: string;
   /** Every so many acts one. */
   readonly every?: number;
   /** At most so many, spread over all; every one unless told. */
@@ -21,7 +23,7 @@ export async function runScene(name: string, options: SceneOptions): Promise<Kil
   const results: KillResult[] = [];
   for (const at of actsToKill(scene.acts.length, options)) {
     const victims = options.victims ?? ((at + seed) % 2 === 0 ? 'self' : 'group');
-    const result = await scene.killAt(at, victims);
+    const result = await scene.killAt(at, victims, options.named);
     results.push(result);
     onKill?.(result);
   }

@@ -1,11 +1,11 @@
 // A process to be killed: goes on with the engine on a world that lies there, and carries out one operation.
-//   node victim.ts <scene> <folder> prepare|act|again [<at> self|group]
+//   node victim.ts <scene> <folder> prepare|act|again [<at> self|group [<name of acts>]]
 import { join } from 'node:path';
 import { beginCounting, endCounting } from './mutations.ts';
 import { gitIn, openDatabase, openEngine } from '../../../packages/worktrees/test/whole/world.ts';
 import { SCENES, type Stage } from './scenes.ts';
 
-const [name = '', folder = '', mode = '', at = '0', victims = 'self'] = process.argv.slice(2);
+const [name = '', folder = '', mode = '', at = '0', victims = 'self', named = ''] = process.argv.slice(2);
 const scene = SCENES.get(name);
 if (!scene) throw new Error(`There is no scene ${name}.`);
 const root = join(folder, 'shop');
@@ -28,9 +28,10 @@ if (mode === 'act') {
   beginCounting({
     at: Number(at),
     victims: victims === 'group' ? 'group' : 'self',
-    note: (act) => {
+    named: new RegExp(named),
+    note: (act, isLast) => {
       acts.push(act);
-      if (acts.length === Number(at)) say('killed', act);
+      if (isLast) say('killed', act);
     },
   });
   await scene.act(stage);
