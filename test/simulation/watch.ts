@@ -38,7 +38,7 @@ export class Watch {
           stuck.set(id, `${id} is to be gone on with by another agent`);
       if (this.#allWait())
         for (const { id, waitingOn } of rows.task.values())
-          if (waitingOn === 'memory')
+          if (waitingOn === 'memory' && !this.#hasAgent(id))
             stuck.set(`${id} room`, `task ${id} waits for memory, and nobody is at work`);
       // Behind one that waits for room, others may not even have been claimed.
       if (this.#freeSlots() && ![...rows.task.values()].some(waitsForRoom)) {
@@ -75,6 +75,13 @@ export class Watch {
   #allWait(): boolean {
     return this.#world.hosts.every(({ processes }) =>
       [...processes.values()].every(({ busySince }) => busySince === null),
+    );
+  }
+
+  /** One that was let in and rests is no wait for room. */
+  #hasAgent(task: string): boolean {
+    return this.#world.hosts.some(({ processes }) =>
+      [...processes.values()].some(({ spec }) => spec.task.id === task),
     );
   }
 
