@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { gitIn, write } from '../../../packages/worktrees/test/whole/world.ts';
+import { gitIn, write } from '../../shop.ts';
 import type { Victims } from './mutations.ts';
 
 const VICTIM = fileURLToPath(new URL('victim.ts', import.meta.url));

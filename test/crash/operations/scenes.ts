@@ -10,7 +10,7 @@ import {
   type TaskId,
   type TaskView,
 } from '@reveille/protocol';
-import { gitIn, savePlan, SHELL, write, type Part } from '../../../packages/worktrees/test/whole/world.ts';
+import { gitIn, savePlan, SHELL, write, type Part } from '../../shop.ts';
 
 /** Who acts, and where. */
 export interface Stage {

@@ -2,7 +2,7 @@
 //   node victim.ts <scene> <folder> prepare|act|again [<at> self|group [<name of acts>]]
 import { join } from 'node:path';
 import { beginCounting, endCounting } from './mutations.ts';
-import { gitIn, openDatabase, openEngine } from '../../../packages/worktrees/test/whole/world.ts';
+import { gitIn, openDatabase, openEngine } from '../../shop.ts';
 import { SCENES, type Stage } from './scenes.ts';
 
 const [name = '', folder = '', mode = '', at = '0', victims = 'self', named = ''] = process.argv.slice(2);

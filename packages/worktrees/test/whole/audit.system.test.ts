@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Watch } from '../../src/watch.ts';
 import { makeWorld, type World } from '../work/world.ts';
-import { openShop, write } from './world.ts';
+import { openShop, write } from '../../../../test/shop.ts';
 
 const NOTHING = { script: { steps: [{ do: 'report', output: 'nothing to do' } as const] } };
 

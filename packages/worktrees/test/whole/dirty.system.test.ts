@@ -2,7 +2,7 @@ import { withScript, type Step } from '@reveille/executors';
 import type { DirtyPolicy, Orchestrator, PlanInput, TaskView } from '@reveille/protocol';
 import { expect, test } from 'vitest';
 import { hasSandbox } from '../sandbox/here.ts';
-import { openShop, write, type Shop } from './world.ts';
+import { openShop, write, type Shop } from '../../../../test/shop.ts';
 
 /** Without a sandbox a change of the checkout while a run is open stops the run: an agent may have made it. */
 const noticesAnyChange = !hasSandbox;

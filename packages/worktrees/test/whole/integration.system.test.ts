@@ -4,7 +4,7 @@ import type { Step } from '@reveille/executors';
 import type { PlanId } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { hasSandbox } from '../sandbox/here.ts';
-import { openShop, SHELL, write, type Part, type Shop } from './world.ts';
+import { openShop, SHELL, write, type Part, type Shop } from '../../../../test/shop.ts';
 
 const runs = (script: string, after: readonly string[] = []): Part => ({
   after,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Step } from '@reveille/executors';
 import { expect, test } from 'vitest';
-import { gitIn, makeRepository, type Part } from './world.ts';
+import { gitIn, makeRepository, type Part } from '../../../../test/shop.ts';
 
 const VICTIM = fileURLToPath(new URL('victim.ts', import.meta.url));
 const edit = (path: string): Step => ({ do: 'edit', path, content: `${path}\n` });

@@ -4,7 +4,7 @@ import { withScript, type Step } from '@reveille/executors';
 import type { Request } from '@reveille/protocol';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openShop, write, type Part, type Shop } from './world.ts';
+import { openShop, write, type Part, type Shop } from '../../../../test/shop.ts';
 
 const edit = (path: string, content: string): Step => ({ do: 'edit', path, content });
 const makes = (path: string, content: string, after: readonly string[] = []): Part => ({

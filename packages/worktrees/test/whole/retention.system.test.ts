@@ -1,7 +1,7 @@
 import { createCheckout, findRepository, WORKTREE_DEFAULTS } from '@reveille/worktrees';
 import { expect, test } from 'vitest';
 import { snapshot } from '../../src/work/snapshots.ts';
-import { openShop, type Shop } from './world.ts';
+import { openShop, type Shop } from '../../../../test/shop.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Step } from '@reveille/executors';
 import { expect, test } from 'vitest';
-import { openShop } from './world.ts';
+import { openShop } from '../../../../test/shop.ts';
 
 /** An attempt that writes a file of its own and, but for the last one, fails. */
 const attempt = (number: number, last = false): Step[] => [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Step } from '@reveille/executors';
 import type { Task } from '@reveille/protocol';
 import { expect, test, vi } from 'vitest';
-import { openShop, type Shop } from './world.ts';
+import { openShop, type Shop } from '../../../../test/shop.ts';
 
 const edit = (path: string): Step => ({ do: 'edit', path, content: path });
 

@@ -1,7 +1,7 @@
 // A process to be killed: opens the engine on a database and goes on with whatever it finds, until the plan has ended.
 //   node victim.ts <folder> <repository> [<plan as JSON>]
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openDatabase, openEngine, savePlan, type Part } from './world.ts';
+import { openDatabase, openEngine, savePlan, type Part } from '../../../../test/shop.ts';
 
 const [folder = '', root = '', tasks] = process.argv.slice(2);
 const backend = await openDatabase(folder);
