@@ -41,6 +41,8 @@ export class BudgetAudit {
   }
 
   #node(change: Durable, { before, after }: Delta<'budget'>): void {
+    // One that comes late counts the time of the runs that had begun by then.
+    if (!before && after.since !== undefined) this.#firstAt.set(after.id, 0);
     if (before?.limits !== after.limits) this.#limitsAt.set(after.id, this.#auditor.mono());
     if (before && before.limits !== after.limits) this.#changed.add(after.id);
     for (const name of NAMES) {
