@@ -21,7 +21,7 @@ const report = (world: World, name: string) => world.worker(name).reports(`from 
 
 /** Calls once, when mail has been taken for a call and whoever took it does not know yet. */
 function onTaken({ store }: World, act: () => void): void {
-  const { commit } = store;
+  const commit = store.commit.bind(store);
   const armed = async (change: Change): Promise<Outcome> => {
     const outcome = await commit(change);
     if (change.writes.some(({ doc }) => 'taken' in doc && doc.taken?.by === 'call')) {
@@ -154,7 +154,7 @@ describe('await', () => {
     const { world, parent } = await family(['x']);
     await using _ = world;
     await report(world, 'x');
-    const { get } = world.store;
+    const get = world.store.get.bind(world.store);
     const broken = () => Promise.reject(new ReveilleError('store_failed', 'The disk does not answer.'));
     onTaken(world, () => Object.assign(world.store, { get: broken }));
     const call = refused(parent.orch.checkUpdates(), 'store_failed');
