@@ -161,6 +161,7 @@ describe('await', () => {
     await quiet();
     Object.assign(world.store, { get });
     await call;
+    await world.advance(5_000);
     await quiet();
     expect(await parent.orch.checkUpdates()).toMatchObject([
       { end: { output: 'from x' }, message: { maybeSeen: 0 } },

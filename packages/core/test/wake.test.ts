@@ -86,7 +86,7 @@ describe('who is woken when', () => {
 
   test('[WAK1] all that one commit brings is taken in the changes that bring it, and given together in order', async () => {
     const disk = { answer: Promise.resolve() };
-    await using world = await start({ sync: () => disk.answer });
+    await using world = await start({ atHand: true, sync: () => disk.answer });
     const chat = await world.chat();
     await chat.attach();
     for (const name of ['one', 'two', 'three']) await chat.spawns(name);
@@ -111,7 +111,7 @@ describe('who is woken when', () => {
   });
 
   test('[WAK1.1] the ends of a crowd of children do not stand between another parent and the end of its own', async () => {
-    await using world = await start({ settings: { concurrency: 100 } });
+    await using world = await start({ atHand: true, settings: { concurrency: 100 } });
     const [crowded, other] = [await world.chat(), await world.chat()];
     const crowd = Array.from({ length: 12 }, (_, i) => `one of many ${i}`);
     for (const name of crowd) await crowded.spawns(name);

@@ -9,6 +9,7 @@ import {
   type Outcome,
   type RunTally,
   type Settings,
+  type Store,
   type Workspaces,
   type Write,
 } from '@reveille/core';
@@ -82,6 +83,8 @@ export interface WorldOptions {
   readonly reflex?: (agent: FakeAgent) => void;
   /** Called before an agent is started; what it throws, the executor throws. */
   readonly onStart?: () => void;
+  /** The store has every row at hand; else each third is to be waited for. */
+  readonly atHand?: boolean;
   /** See openMemory. */
   readonly sync?: () => Promise<void>;
 }
@@ -110,6 +113,7 @@ export class World implements AsyncDisposable {
   #timers: ClockView;
   #ids = 0;
   #writes = 0;
+  #looks = 0;
   readonly #misfits: string[] = [];
 
   constructor(options: WorldOptions) {
@@ -269,7 +273,10 @@ export class World implements AsyncDisposable {
       this.#misfits.push(...change.writes.flatMap(misfitsOf));
       return store.commit(change);
     };
-    return { ...backend, store: { ...store, commit } };
+    // A store has some rows at hand, and no decision may count on it.
+    const atHand: Store['atHand'] = (table, id) =>
+      !this.options.atHand && this.#looks++ % 3 === 0 ? undefined : store.atHand?.(table, id);
+    return { ...backend, store: { ...store, commit, atHand } };
   }
 
   async #endedRunsAtWork(): Promise<string[]> {
