@@ -21,6 +21,8 @@ test.each([
   ['if true; then . ./env.sh; fi', ['./env.sh']],
   ['find . -exec sh each.sh {} +', ['each.sh']],
   ['X=1 sh "my build.sh"', ['my build.sh']],
+  ['X=1 Y=2 make -C sub', ['sub/Makefile']],
+  ['X=1 python3 -m tools', ['tools.py']],
   ['echo $(sh inner.sh)', ['inner.sh']],
   ['cd a && cd b && sh build.sh', ['build.sh', 'a/build.sh', 'b/build.sh', 'a/b/build.sh']],
   ['make -Csub', ['sub/Makefile']],

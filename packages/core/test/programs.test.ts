@@ -68,7 +68,21 @@ const BEFORE =
   run0 dbus-launch eatmydata ld.so tini dumb-init cross-env catchsegv unbuffer caffeinate`.split(/\s+/);
 const BEFORE_A_WORD = 'timeout gtimeout flock chroot taskset chrt runcon sg repeat gosu su-exec'.split(' ');
 
+/** Commands of git that run a program that is set, or named. */
+const OF_GIT =
+  'filter-branch difftool mergetool instaweb gui send-email imap-send web--browse citool cvsimport archimport shell p4 svn'.split(
+    ' ',
+  );
+
 describe('a program that runs another', () => {
+  test.each(OF_GIT)('[INB2.50] is not let through to run it: git %s', (command) => {
+    expect(isLetThrough(`git ${command} x`)).toBe(false);
+  });
+
+  test('[INB2.51] git alone says what it is', () => {
+    for (const line of ['git', 'git --version', 'git -C sub status']) expect(isLetThrough(line)).toBe(true);
+  });
+
   test('[INB2.50] each that is known has a line here', () => {
     expect([...LOOKS.keys()].toSorted()).toEqual([...LINES.keys()].toSorted());
   });

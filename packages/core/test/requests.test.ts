@@ -5,6 +5,19 @@ import { quiet, refused, start } from './world.ts';
 const FIVE_MINUTES = 300_000;
 
 describe('up the tree', () => {
+  test('[INB2] the same words once more are the same request; as another kind they are another', async () => {
+    await using world = await start();
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    const question = await a.asks('the tests as well?');
+    expect(await a.asks('the tests as well?')).toBe(question);
+    const others = [
+      await a.asks('the tests as well?', 'approval_request'),
+      await a.asks('the docs as well?'),
+    ];
+    expect(new Set([question, ...others]).size).toBe(3);
+  });
+
   test('[INB2] a question suspends the run and goes to the parent; the answer comes as a message and wakes it', async () => {
     await using world = await start();
     await world.plan({ parent: [] });

@@ -257,7 +257,11 @@ describe('sqlite, the file', () => {
     await (await open()).store.commit(insert('task_1'));
     await opened[0]?.close();
     await expect(open({ migrations: [...MIGRATIONS, bad] })).rejects.toMatchObject({ code: 'store_failed' });
-    expect(await openIds(await open())).toEqual(['task_1']);
+    const again = await open();
+    expect(await openIds(again)).toEqual(['task_1']);
+    await again.close();
+    const good: Migration = { ...bad, statements: () => ['CREATE TABLE half (id TEXT)'] };
+    expect(await openIds(await open({ migrations: [...MIGRATIONS, good] }))).toEqual(['task_1']);
   });
 
   it('[STO11] a delay survives a restart, and a wall clock set back does not make it longer', async () => {
