@@ -445,6 +445,8 @@ describe('what only a person decides', () => {
     expect(await world.state('a')).toBe('review');
     await world.person.answer({ request: request!.id, answer: 'approve' });
     expect(await world.state('a')).toBe('completed');
+    // Nothing is left to be decided: that is what is wrong then.
+    await refused(to.completeTask(id), 'wrong_state');
   });
 
   test('[ID6.2] a request that was passed on to the person is the person’s', async () => {

@@ -386,6 +386,11 @@ describe('stop', () => {
       'cancelled',
       'pending',
     ]);
+    // Nothing is left to be stopped, and what is over is not counted.
+    const plans = await world.person.listPlans();
+    for (const { id } of plans.filter(({ state }) => state === 'cancelled'))
+      expect(await world.person.stop({ scope: 'plan', plan: id }, 'again')).toEqual({ stopped: 0 });
+    expect(plans.length).toBeGreaterThan(1);
   });
 
   test('[LIM3] one plan, or one tree, and nothing else', async () => {
