@@ -107,8 +107,9 @@ export const simulationReaches = (reach: Reach, mutant: Mutant): boolean =>
   reaches(reach, 'simulation', mutant);
 
 /**
- * The test files that execute the mutant: those first that are named like its file, then those that execute little else. Of the
- * system tests, those that are about its file.
+ * The unit tests, if any of them executes the mutant: first those that do and are named like its file, then those that execute
+ * little else, then all others, because a call in optimized code is not always counted. Of the system tests, those that are about
+ * its file.
  */
 export function testsOf(reach: Reach, kind: Kind, mutant: Mutant): string[] {
   if (kind === 'system')
@@ -120,10 +121,14 @@ export function testsOf(reach: Reach, kind: Kind, mutant: Mutant): string[] {
     const alike = wordsOf(test).some((word) => words.has(word));
     return JSON.stringify(reach[test] ?? {}).length / (alike ? 100 : 1);
   };
-  return unitTests()
-    .filter((test) => reaches(reach, test, mutant))
-    .map((test) => ({ test, rank: rank(test) }))
-    .toSorted((a, b) => a.rank - b.rank)
+  const tests = unitTests().map((test) => ({
+    test,
+    reached: reaches(reach, test, mutant),
+    rank: rank(test),
+  }));
+  if (!tests.some(({ reached }) => reached)) return [];
+  return tests
+    .toSorted((a, b) => Number(b.reached) - Number(a.reached) || a.rank - b.rank)
     .map(({ test }) => test);
 }
 
