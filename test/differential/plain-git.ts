@@ -99,10 +99,8 @@ export class PlainTree {
     const conflicts = new Set<string>();
     const settled = new Map<string, string>();
     for (const entry of entries) {
-      const [info = '', path = ''] = [
-        entry.slice(0, entry.indexOf('\t')),
-        entry.slice(entry.indexOf('\t') + 1),
-      ];
+      const tab = entry.indexOf('\t');
+      const [info, path] = [entry.slice(0, tab), entry.slice(tab + 1)];
       const [mode = '', oid = '', stage] = info.split(' ');
       if (stage === '0') settled.set(path, `${mode} ${oid}`);
       else conflicts.add(path);

@@ -54,7 +54,7 @@ function auditConflict(auditor: Auditor, one: string | undefined, other: unknown
   for (const { owner } of sides) {
     if (rows.session.get(owner)?.state !== 'open') continue;
     const told = auditor.ledger.mailOf(owner).some((message) => isAbout(message, sides));
-    auditor.check(told, 'conflicts', `${one} and ${other} conflict, and ${owner} was not told`);
+    auditor.check(told, 'conflicts', `${one} and ${String(other)} conflict, and ${owner} was not told`);
   }
 }
 

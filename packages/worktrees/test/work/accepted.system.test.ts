@@ -100,7 +100,8 @@ test('[PLN6.11][WKT6.55] what changes its kind is brought home, and taken back w
   home.git('add', '-A');
   home.git('commit', '-qm', 'a link');
   const head = home.head();
-  const { path, checkout, git } = await world.checkout('task');
+  const agent = await world.checkout('task');
+  const { path, checkout } = agent;
   for (const name of ['folder', 'file', 'link']) rmSync(join(path, name), { recursive: true });
   symlinkSync('b.txt', join(path, 'folder'));
   for (const name of ['file', 'link']) {
@@ -108,8 +109,8 @@ test('[PLN6.11][WKT6.55] what changes its kind is brought home, and taken back w
     writeFileSync(join(path, name, 'in.txt'), 'in\n');
   }
   writeFileSync(join(path, 'b.txt'), 'other\n');
-  git('add', '-A');
-  git('commit', '-qm', 'kinds');
+  agent.git('add', '-A');
+  agent.git('commit', '-qm', 'kinds');
   await importBranch(checkout);
   await withAnotherGit(
     world.folder,
