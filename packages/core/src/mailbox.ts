@@ -38,6 +38,7 @@ export interface Letter {
  */
 export async function enqueue(tx: Tx, context: Context, letter: Letter): Promise<MessageId> {
   if (!letter.fresh) {
+    for (const put of tx.lettersTo(letter.to)) if (put.key === letter.key) return put.id;
     const [existing] = await tx.list('message', {
       list: 'byKey',
       equal: [`${letter.to}/${letter.key}`],

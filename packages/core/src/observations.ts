@@ -93,7 +93,7 @@ export async function spendUsage(
   const resume = started?.resume ?? run.resume;
   if (usage.length === 0 && !short && resume === run.resume) return null;
   const { budget } = task;
-  const money = budget ? await moneyNodes(tx, budget) : [];
+  let money = budget ? await moneyNodes(tx, budget) : [];
   const rate = money.length > 0 ? estimatedPrice(context.settings) : null;
   let { used } = run;
   for (const item of usage) {
@@ -103,6 +103,8 @@ export async function spendUsage(
       short ??= await unpriced(tx, context, { task, money, tokens: change.unpriced.tokens });
     const key = item.kind === 'call' ? `${run.id}/${item.id}` : null;
     if (budget) short = (await spend(tx, budget, key, change)) ?? short;
+    // With what is marked on it by now: its owner is told once.
+    if (budget && change.unpriced) money = await moneyNodes(tx, budget);
   }
   tx.put('run', { ...run, used, resume, ...(short ? { short } : {}) });
   return short && shortWords(short);

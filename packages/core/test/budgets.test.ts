@@ -423,6 +423,17 @@ describe('what nobody knows the price of', () => {
     });
   });
 
+  test('[EXE5.40] two calls without a price that are recorded in one change are told once, and hold nothing up', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] }, { budget: { usd: 1 } });
+    const a = world.worker('a');
+    await Promise.all([a.uses('1', 100, null), a.uses('2', 100, null)]);
+    expect(await world.mail(plan.owner, 'warning')).toHaveLength(1);
+    expect((await world.task('a')).run?.used.tokens).toBe(200);
+    await a.reports();
+    expect(await world.state('a')).toBe('completed');
+  });
+
   test('[EXE5.40] where money is limited the owner is told so, once', async () => {
     await using world = await start();
     const { plan } = await world.plan({ a: [], b: [] }, { budget: { usd: 1 } });
