@@ -3,8 +3,11 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const SLASH = Buffer.from('/');
 
-/** What lies in a folder, by path: files with their mode and a hash, links with where they lead. Git's own files are left out. */
-export function filesOnDisk(root: string): Map<string, string> {
+/**
+ * What lies in a folder, by path: files with their mode and a hash, links with where they lead. Git's own files are left out.
+ * `sameLineEnds`: CRLF counts as LF.
+ */
+export function filesOnDisk(root: string, { sameLineEnds = false } = {}): Map<string, string> {
   const found = new Map<string, string>();
   const walk = (folder: Buffer, prefix: string): void => {
     for (const name of readdirSync(folder, { encoding: 'buffer' })) {
@@ -14,14 +17,18 @@ export function filesOnDisk(root: string): Map<string, string> {
       const stat = lstatSync(path);
       if (stat.isDirectory()) walk(path, `${shown}/`);
       else if (stat.isSymbolicLink()) found.set(shown, `link ${readlinkSync(path, 'latin1')}`);
-      else found.set(shown, `${stat.mode & 0o100 ? 'program' : 'file'} ${hashOf(path)}`);
+      else found.set(shown, `${stat.mode & 0o100 ? 'program' : 'file'} ${hashOf(path, sameLineEnds)}`);
     }
   };
   walk(Buffer.from(root), '');
   return found;
 }
 
-const hashOf = (path: Buffer): string => createHash('sha1').update(readFileSync(path)).digest('hex');
+function hashOf(path: Buffer, sameLineEnds: boolean): string {
+  const bytes = readFileSync(path);
+  const counted = sameLineEnds ? bytes.toString('latin1').replaceAll('\r\n', '\n') : bytes;
+  return createHash('sha1').update(counted).digest('hex');
+}
 
 const MOST_SHOWN = 8;
 
