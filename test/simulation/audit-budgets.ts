@@ -146,7 +146,7 @@ export class BudgetAudit {
   ): void {
     const due = Math.max((this.#heldAt.get(run.id) ?? 0) + limit, since);
     this.#auditor.check(
-      now - due <= SOON_MS || !this.#auditor.calmSince(due - limit),
+      now - due <= SOON_MS || !this.#auditor.calmSince(now - SOON_MS),
       'budgets',
       `a turn of ${run.id} went on for ${now - due} ms after its host had held it for the ${limit} ms that it may last`,
     );
@@ -181,10 +181,8 @@ export class BudgetAudit {
     if (nodes.length === 0) return;
     const limit = Math.min(...nodes.map(({ wallMs }) => wallMs));
     const now = this.#auditor.mono();
-    const since = Math.max(
-      this.#turnAt.get(run.id) ?? 0,
-      ...limited.map(({ id }) => this.#limitsAt.get(id) ?? 0),
-    );
+    const setAt = Math.max(...limited.map(({ id }) => this.#limitsAt.get(id) ?? 0));
+    const since = Math.max(this.#turnAt.get(run.id) ?? 0, setAt);
     this.#isStopped(run, { limit, since }, now);
     if (!this.#auditor.turnedClocks()) this.#isStoppedInAll(run, { limited, since }, now);
     if (!this.#auditor.calm()) return;
@@ -197,7 +195,8 @@ export class BudgetAudit {
     const ended = run.end?.error?.message.includes('wall time') === true;
     const early = nodes.every(({ wallMs, first }) => now - first < wallMs - ON_ITS_WAY_MS);
     this.#auditor.check(
-      !ended || !early,
+      // A run that is being ended is not kept from it by a raise.
+      !ended || !early || now - setAt <= SOON_MS,
       'budgets',
       `${run.id} was ended for its wall time of ${limit} ms, which is not over yet`,
     );

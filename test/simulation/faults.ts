@@ -4,6 +4,8 @@ import type { Timeline } from './timeline.ts';
 /** How long a fault that is over at once may still hold somebody up, and any other once it is over. */
 const AFTER_MS = 5_000;
 
+const CLOCKS: readonly Fault[] = ['wall_jump', 'laptop_sleeps', 'wall_set_back'];
+
 /** Which faults have struck, and whether one of them can be why something takes its time. */
 export class Faults {
   readonly struck = new Map<Fault, number>();
@@ -30,7 +32,7 @@ export class Faults {
   }
 
   get turnedClocks(): boolean {
-    return this.struck.has('wall_jump') || this.struck.has('laptop_sleeps');
+    return CLOCKS.some((fault) => this.struck.has(fault));
   }
 
   /** As `isCalm`, from a moment on; clocks may have been turned. */

@@ -34,7 +34,12 @@ export const FAULTS_OF_FILES = ['no_worktree', 'work_not_taken', 'escape'] as co
 /** Only where answers travel. */
 export const FAULTS_OF_CALLS = ['broken_exchange'] as const;
 /** They strike at the one moment at which mail is taken and not yet brought to its caller, or a run is being written. */
-export const FAULTS_OF_MOMENTS = ['unreadable_answer', 'stall_with_answer', 'hangs_in_commit'] as const;
+export const FAULTS_OF_MOMENTS = [
+  'unreadable_answer',
+  'stall_with_answer',
+  'hangs_in_commit',
+  'wall_set_back',
+] as const;
 export type Fault =
   | (typeof FAULTS)[number]
   | (typeof FAULTS_OF_MOMENTS)[number]

@@ -26,7 +26,9 @@ export function makePlan(world: World): PlanInput {
     world.has('budgets') && chance.hit(0.5)
       ? { budget: { tokens: chance.int(30, 400), turns: chance.int(5, 60), ...moneyAndTime(world) } }
       : {};
-  return { name: `plan ${world.nextPid()}`, tasks, ...budget, ...world.files };
+  // Its time is over in the middle of a turn that begins after a clock was set back.
+  const time = options.faults.has('wall_set_back') ? { budget: { wallMs: chance.int(4_000, 20_000) } } : {};
+  return { name: `plan ${world.nextPid()}`, tasks, ...budget, ...time, ...world.files };
 }
 
 /** By nobody, its owner, the person, or an agent, in a few rounds. */

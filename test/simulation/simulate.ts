@@ -126,6 +126,10 @@ function scheduleFaults(world: World, host: Host): void {
     host.wallOffset += ms;
     world.say(host.life, `its wall clock jumps by ${ms} ms`);
   });
+  often('wall_set_back', () => {
+    host.wallOffset -= 3_600_000;
+    world.say(host.life, 'its wall clock is set back by an hour');
+  });
   often('laptop_sleeps', () => {
     const ms = chance.int(10_000, 8 * 3_600_000);
     for (const each of world.hosts) each.wallOffset += ms;
