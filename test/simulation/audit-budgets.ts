@@ -112,6 +112,8 @@ export class BudgetAudit {
     if (ended && !died) this.#wallTime(after, budget);
     if (after.turn && before?.turn?.number !== after.turn.number) {
       this.#turnAt.set(after.id, now);
+      // Its time is counted from the start of its agent, which may wait for a store or for room.
+      if (this.#turnEpoch.get(after.id) !== after.epoch) this.#heldAt.set(after.id, now);
       this.#turnEpoch.set(after.id, after.epoch);
       this.#roomUnder(budget, `turn ${after.turn.number} of ${after.id} opened`);
     }

@@ -22,7 +22,9 @@ function auditMessage(auditor: Auditor, { before, after }: Delta<'message'>): vo
     // What one that stands still was answered, its executor has at once.
     const heard = before.state === 'queued' && after.state === 'read' && auditor.ledger.isLeave(after);
     // An answer that counted as received did not arrive after all.
-    const undone = before.state === 'read' && after.state === 'queued' && auditor.lostAnswers.has(after.id);
+    const back = before.state === 'read' && after.state === 'queued';
+    // So may what was offered again, refused, and shown by then to have come by an earlier road.
+    const undone = back && (auditor.lostAnswers.has(after.id) || after.maybeSeen > 0);
     if (undone) auditor.sights.saw('read mail given back');
     auditor.check(
       heard || undone || MOVES[before.state].includes(after.state),

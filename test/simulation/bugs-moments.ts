@@ -25,6 +25,7 @@ export const BUGS_OF_MOMENTS: readonly PlantedBug[] = [
     find: `short ??= overruns(next)[0] ?? null;`,
     replace: `short = overruns(next)[0] ?? null;`,
     why: 'whoever is past its own budget works on while its plan has room',
+    within: 4_000,
   },
   {
     name: 'raise-told-once',
@@ -151,6 +152,7 @@ export const BUGS_OF_MOMENTS: readonly PlantedBug[] = [
   }`,
     replace: `  }`,
     why: 'a run at work goes by the time limit that it began with',
+    within: 4_000,
   },
   {
     name: 'ended-run-is-asked',

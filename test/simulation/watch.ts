@@ -24,8 +24,9 @@ export class Watch {
     const world = this.#world;
     const { rows } = world.auditor.ledger;
     const stuck = new Map<string, string>();
-    this.#began ??= world.timeline.now;
-    if (world.hosts.every((host) => host.up && !host.up.stalled)) {
+    const areUp = world.hosts.every((host) => host.up && !host.up.stalled);
+    this.#began = areUp ? (this.#began ?? world.timeline.now) : null;
+    if (areUp) {
       for (const message of rows.message.values()) {
         if (message.state === 'queued' && !message.quiet && this.#couldBeTaken(message))
           stuck.set(
@@ -52,7 +53,7 @@ export class Watch {
       const since = this.#since.get(id) ?? world.timeline.now;
       this.#since.set(id, since);
       const ms = world.timeline.now - since;
-      const woken = id.startsWith('msg_') && since > this.#began + SWEPT_MS;
+      const woken = id.startsWith('msg_') && this.#began !== null && since > this.#began + SWEPT_MS;
       world.check(ms < (woken ? WOKEN_MS : TOO_LONG_MS), 'liveness', () => `${what}, for ${ms} ms`);
     }
   }

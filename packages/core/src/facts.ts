@@ -123,8 +123,9 @@ function messageFacts(facts: Fact[], before: Message | undefined, after: Message
 function requestFacts(facts: Fact[], before: Request | undefined, after: Request): void {
   const ids = { request: after.id, task: after.task };
   if (!before) facts.push({ type: 'request.opened', ...ids, data: { kind: after.kind, with: after.with } });
-  else if (before.state !== after.state) facts.push({ type: `request.${after.state}`, ...ids });
-  else if (before.with !== after.with)
+  // One may be over in the change that opens it: a silent worker gives a sign while that is told.
+  if ((before?.state ?? 'open') !== after.state) facts.push({ type: `request.${after.state}`, ...ids });
+  else if (before && before.with !== after.with)
     facts.push({ type: 'request.moved', ...ids, data: { with: after.with } });
 }
 
