@@ -194,6 +194,17 @@ export function dispatchContract(open: OpenSubject): void {
     expect(calls).toBe(0);
   });
 
+  it('[STO11] the delay of what is given back survives a reopening, whatever it was offered with', async () => {
+    if (!subject.reopen) return;
+    await offer({ task: 'a' }, { task: 'b', delayMs: 60_000 });
+    expect(await claim('h1')).toEqual(['a']);
+    await dispatch().giveBack({ host: 'h1', task: 'a', delayMs: 60_000 });
+    subject = await subject.reopen();
+    expect(await claim('h1')).toEqual([]);
+    await subject.advance(60_001);
+    expect((await claim('h1')).toSorted()).toEqual(['a', 'b']);
+  });
+
   it('[STO14] nothing offered is forgotten across a reopening, nor given out much earlier than asked', async () => {
     if (!subject.reopen) return;
     await offer(

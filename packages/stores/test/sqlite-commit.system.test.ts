@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqlite, type Backend, type CrashPoint } from '@reveille/stores';
 import { FakeClock } from './fake-clock.ts';
-import { message, task, writing } from './fixtures.ts';
+import { change, message, task, writing } from './fixtures.ts';
 
 const insert = (id: `task_${string}`) => ({
   ...writing({ table: 'task', id, expect: 0, doc: task({ id, key: id }) }),
@@ -82,6 +82,30 @@ describe('sqlite, the commit itself', () => {
     // The next one finds the rows, the numbers and the keys as they were before.
     expect(await store.commit(insert('task_1'))).toEqual({ committed: true, lastEvent: 2 });
     expect(await store.get('task', 'task_1')).toMatchObject({ version: 1 });
+  });
+
+  it('[STO23.1] a lone fact that was read before its commit failed is gone, and its number is given again', async () => {
+    const { store } = backend;
+    const fact = (type: string) => change({ facts: [{ type, data: {} }] });
+    refuseNextCommit();
+    const failing = expect(store.commit(fact('first'))).rejects.toMatchObject({ code: 'store_failed' });
+    // A reader brings what is applied into the transaction before the batch is committed.
+    expect(await store.events(0, 9)).toMatchObject([{ number: 1, type: 'first' }]);
+    await failing;
+    expect(await store.events(0, 9)).toEqual([]);
+    expect(await store.commit(fact('second'))).toEqual({ committed: true, lastEvent: 1 });
+    expect(await store.events(0, 9)).toMatchObject([{ number: 1, type: 'second' }]);
+  });
+
+  it('[STO23.1] a lease that is given back alone is held again when the commit fails', async () => {
+    const { store, dispatch } = backend;
+    await store.commit(insert('task_1'));
+    await dispatch.claim({ host: 'h', max: 1 });
+    refuseNextCommit();
+    const giving = dispatch.giveBack({ host: 'h', task: 'task_1', delayMs: 0 });
+    await expect(giving).rejects.toMatchObject({ code: 'store_failed' });
+    expect(await dispatch.renew({ host: 'h', tasks: ['task_1'] })).toEqual([]);
+    expect(await dispatch.claim({ host: 'other', max: 1 })).toEqual([]);
   });
 
   /** At the next commit a rule of the tables does not hold, which SQLite looks at when all else is written. */
