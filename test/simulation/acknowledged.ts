@@ -25,7 +25,7 @@ export function sawSpawn(
     if (result.state === 'ended') {
       const state = world.auditor.ledger.rows.task.get(result.task)?.state;
       world.check(
-        (state !== undefined && isTerminal(state)) || world.has('retry'),
+        (state !== undefined && isTerminal(state)) || goesOnAgain(world),
         'calls',
         () => `a blocking spawn says that ${result.task} has ended; it is ${state}`,
       );
@@ -57,6 +57,10 @@ export function sawSpawned(
   };
 }
 
+/** What has ended may be under way once more: somebody tried it again, or raised the budget that had stopped it. */
+const goesOnAgain = (world: World): boolean =>
+  world.has('retry') || world.has('raise') || world.has('raise_stopped');
+
 function checkChild(world: World, session: string, input: SpawnInput, id: TaskId | undefined): void {
   const task = id && world.auditor.ledger.rows.task.get(id);
   world.check(task !== undefined, 'durable', () => `the spawn of ${id} was acknowledged and is not on disk`);
@@ -84,7 +88,7 @@ export function sawAwait(
       const enough = mode === 'all' ? ended.length === taskIds.length : ended.length > 0;
       // A task that was tried again since had ended all the same when the answer was made.
       world.check(
-        enough || world.has('retry'),
+        enough || goesOnAgain(world),
         'calls',
         () => `await ${mode} of ${taskIds.join(' ')} says ended; ended are ${ended.join(' ') || 'none'}`,
       );
@@ -166,7 +170,7 @@ export function checkTaken(world: World, deliveries: readonly Delivery[]): void 
 /** A call says "ended" and brings no end: then somebody has it, or it went with the recipient. */
 function checkToldElsewhere(world: World, id: TaskId): void {
   const task = world.auditor.ledger.rows.task.get(id);
-  if (!task || !isTerminal(task.state) || world.has('retry')) return;
+  if (!task || !isTerminal(task.state) || goesOnAgain(world)) return;
   const end = world.auditor.ledger
     .mailOf(task.owner)
     .find((message) => message.kind === 'end' && message.task === id && message.run === task.lastRun);
