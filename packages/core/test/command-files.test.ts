@@ -46,6 +46,37 @@ test.each([
   expect(filesNamedBy(line).unknown).toEqual(expected);
 });
 
+const NPM = ['package.json', '.npmrc'];
+const MAKE = ['Makefile', 'makefile', 'GNUmakefile'];
+const GRADLE = ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'];
+test.each([
+  ['make gmake', MAKE],
+  ['npm npx', NPM],
+  ['pnpm', [...NPM, '.pnpmfile.cjs', 'pnpm-workspace.yaml']],
+  ['yarn', [...NPM, '.yarnrc', '.yarnrc.yml']],
+  ['bun bunx', [...NPM, 'bunfig.toml']],
+  ['just', ['justfile', 'Justfile', '.justfile']],
+  ['task', ['Taskfile.yml', 'Taskfile.yaml']],
+  ['rake', ['Rakefile']],
+  ['bundle', ['Gemfile']],
+  ['gradle gradlew', GRADLE],
+  ['mvn', ['pom.xml']],
+  ['cargo', ['Cargo.toml', 'build.rs', '.cargo/config.toml', '.cargo/config']],
+  ['composer', ['composer.json']],
+  ['deno', ['deno.json']],
+  ['pytest', ['conftest.py', 'pytest.ini', 'pyproject.toml', 'setup.cfg', 'tox.ini']],
+  ['tox', ['tox.ini']],
+  ['nox', ['noxfile.py']],
+])('[INB3.2] what %s reads without being told', (programs, files) => {
+  for (const program of programs.split(' '))
+    expect(filesNamedBy(program).names, program).toEqual([...files, program]);
+});
+
+test('[INB3.2] an option, an empty word and what no path is as long as name no file', () => {
+  const { names } = filesNamedBy(`node --flag '' x.js '${'x'.repeat(4_097)}' 'a\nb'`);
+  expect(names).toEqual(['node', 'x.js']);
+});
+
 test('[INB3.2] are not without number, and what is beyond is said', () => {
   expect(filesNamedBy('a '.repeat(50_000)).names.length).toBeLessThanOrEqual(60);
   const many = Array.from({ length: 5_000 }, (_, i) => `f${i}`).join(' ');

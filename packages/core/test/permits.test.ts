@@ -34,6 +34,50 @@ function permit(
   return world.engine.permits.permit({ kind: 'worker', session, run, epoch }, action, { signal, ...more });
 }
 
+test('[INB2.14] a request says what would be done, and all that is known of it', async () => {
+  const tool = (more: Partial<Action>): Action => ({
+    ...push(),
+    tool: 'browse',
+    kind: 'other',
+    command: null,
+    ...more,
+  });
+  const files = { unknownFiles: ['$script', 'b*.sh'] };
+  await using world = await start(saying([ASKS, { tool: 'browse', verdict: 'ask' }]));
+  await world.plan({ a: {} });
+  const because = `It works on "a" (${world.worker('a').task}). Asked because of`;
+  for (const [action, words] of [
+    [push(), ['wants to run a command in /trees/a:', '    git push origin main', because]],
+    [tool({}), ['wants to use browse in /trees/a.', because]],
+    [tool({ where: null, detail: 'as ada' }), ['wants to use browse.', '    as ada', because]],
+    [
+      tool({ kind: 'write', paths: ['x', 'y'] }),
+      ['wants to use browse (write) in /trees/a:', '    x', '    y', because],
+    ],
+    [
+      { ...push('git push $script b*.sh'), ...files },
+      [
+        'wants to run a command in /trees/a:',
+        '    git push $script b*.sh',
+        'Files that these words stand for are not shown, and may change after you approve:',
+        '    $script',
+        '    b*.sh',
+        because,
+      ],
+    ],
+  ] as const) {
+    const asked = permit(world, 'a', action);
+    await quiet();
+    const [request] = await world.person.inbox();
+    const lines = request!.text.split('\n');
+    expect(lines.map((line, i) => (line.includes(words[i] ?? '?') ? words[i] : line))).toEqual(words);
+    expect(lines[0]).toMatch(/[.:]$/);
+    expect(lines[0]!.endsWith(words[0])).toBe(true);
+    await world.person.answer({ request: request!.id, answer: 'deny' });
+    await asked;
+  }
+});
+
 test('[INB2.14] a request shows what would run, where, by whom and why; a yes allows it once', async () => {
   await using world = await start(saying([ASKS]));
   await world.plan({ a: { agent: 'coder' }, b: [] });

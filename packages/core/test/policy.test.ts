@@ -184,6 +184,13 @@ describe('rules', () => {
       'npm test > ~/.bashrc',
       'npm test `x`',
       'npm test $X',
+      // What is one part of a larger command is not the whole.
+      'if true; then npm test; fi',
+      'for i in 1; do npm test; done',
+      'function npm { npm test; }',
+      'function npm () ( npm test )',
+      'npm() { npm test; }',
+      '( ( npm test ) ); (( 1 ))',
     ])
       expect(allowed(line), line).toBe('ask');
   });
@@ -195,9 +202,10 @@ describe('rules', () => {
     ];
     for (const path of ['.env', 'a/b/.env', 'prod.ENV', './x/../.env'])
       expect(verdict(rules, file(path, 'read_file')), path).toBe('deny');
-    for (const path of ['infra/a', 'infra/a/b.tf', './infra/x'])
+    for (const path of ['infra/a', 'infra/a/b.tf', './infra/x', 'src/../infra/x', 'a/b/.././../infra/x'])
       expect(verdict(rules, file(path)), path).toBe('ask');
-    expect(verdict(rules, file('src/infra.ts'))).toBe('auto');
+    for (const path of ['src/infra.ts', 'infra/../src/a'])
+      expect(verdict(rules, file(path)), path).toBe('auto');
   });
 
   test('[INB2.12] agents, tools by kind, and what the run has cost', () => {
