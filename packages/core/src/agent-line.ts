@@ -52,7 +52,8 @@ export class AgentLine {
   #hands: Map<string, InHand> | null = null;
   #proven: Map<string, HandOver> | null = null;
   started: { readonly identity: string | null; readonly resume: string | null } | null = null;
-  turnEnd: { readonly lastWords: string; readonly interrupted: boolean } | null = null;
+  /** `at`: the moment at which the agent said so. It takes nothing that arrives later into that turn. */
+  turnEnd: { readonly lastWords: string; readonly interrupted: boolean; readonly at: number } | null = null;
   failure: Omit<Extract<ExecutorEvent, { type: 'failed' }>, 'type'> | null = null;
   usage: UsageItem[] = [];
   alerts: Alert[] = [];
@@ -128,7 +129,8 @@ export class AgentLine {
         break;
       case 'turn_ended':
         if (event.turn === this.turn) {
-          this.turnEnd = { lastWords: event.lastWords, interrupted: event.interrupted ?? false };
+          const { lastWords, interrupted = false } = event;
+          this.turnEnd = { lastWords, interrupted, at: this.#context.moments.next() };
         }
         break;
       case 'failed':

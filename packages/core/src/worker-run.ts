@@ -284,11 +284,11 @@ export class WorkerRun implements Taker, Stepped {
     this.#hooks.slotChanged();
   }
 
-  async #endTurn(end: { lastWords: string; interrupted: boolean }): Promise<void> {
+  async #endTurn(end: NonNullable<AgentLine['turnEnd']>): Promise<void> {
     const { worked, alive } = this.line.vitals;
     // A turn that was broken off shows only what it did something after.
     const proven = new Set(this.line.proven.keys());
-    const has = (id: string): boolean => (!end.interrupted || proven.has(id)) && this.line.holds(id);
+    const has = (id: string): boolean => (!end.interrupted || proven.has(id)) && this.line.holds(id, end.at);
     const findings = await this.#checkout.look(this.#held);
     const how = { ...end, worked, alive, has, findings };
     const ended = await this.#decideHeld((tx, run, task) =>

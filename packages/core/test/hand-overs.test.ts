@@ -92,6 +92,17 @@ describe('a worker', () => {
     expect(await ends(world, parent)).toEqual(['read']);
   });
 
+  test('[WAK9.3] so does one that ends just before the answer gets out, while its work is looked at', async () => {
+    await using world = await start();
+    const { parent, one } = await answered(world);
+    const ending = parent.ends();
+    one.answered();
+    await ending;
+    expect(cameAgain(parent)).toBe(true);
+    await parent.ends('read');
+    expect(await ends(world, parent)).toEqual(['read']);
+  });
+
   test('[WAK9.4] a report beside the answer is refused, and returns the end', async () => {
     await using world = await start();
     const { parent } = await answered(world);
