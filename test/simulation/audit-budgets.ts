@@ -143,10 +143,11 @@ export class BudgetAudit {
   /** However the wall clock is turned: whoever holds a run for as long as all of it may last has ended it by then. */
   #isStopped(
     run: Run,
-    { limit, since }: { readonly limit: number; readonly since: number },
+    { limit, setAt }: { readonly limit: number; readonly setAt: number },
     now: number,
   ): void {
-    const due = Math.max((this.#heldAt.get(run.id) ?? 0) + limit, since);
+    const turnAt = this.#turnAt.get(run.id) ?? 0;
+    const due = Math.max(Math.max(this.#heldAt.get(run.id) ?? 0, setAt) + limit, turnAt);
     this.#auditor.check(
       now - due <= SOON_MS || !this.#auditor.calmSince(now - SOON_MS),
       'budgets',
@@ -185,7 +186,7 @@ export class BudgetAudit {
     const now = this.#auditor.mono();
     const setAt = Math.max(...limited.map(({ id }) => this.#limitsAt.get(id) ?? 0));
     const since = Math.max(this.#turnAt.get(run.id) ?? 0, setAt);
-    this.#isStopped(run, { limit, since }, now);
+    this.#isStopped(run, { limit, setAt }, now);
     if (!this.#auditor.turnedClocks()) this.#isStoppedInAll(run, { limited, since }, now);
     if (!this.#auditor.calm()) return;
     const due = Math.max((this.#openedAt.get(run.id) ?? 0) + limit, since);
