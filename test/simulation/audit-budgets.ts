@@ -147,7 +147,10 @@ export class BudgetAudit {
     now: number,
   ): void {
     const turnAt = this.#turnAt.get(run.id) ?? 0;
-    const due = Math.max(Math.max(this.#heldAt.get(run.id) ?? 0, setAt) + limit, turnAt);
+    const heldAt = this.#heldAt.get(run.id) ?? 0;
+    // The wake that tells of a new limit may be lost; the sweep tells of it too.
+    const told = setAt > heldAt ? setAt + this.#auditor.settings.sweepEveryMs : heldAt;
+    const due = Math.max(told + limit, turnAt);
     this.#auditor.check(
       now - due <= SOON_MS || !this.#auditor.calmSince(now - SOON_MS),
       'budgets',
