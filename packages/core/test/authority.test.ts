@@ -251,3 +251,26 @@ describe('ids', () => {
     }
   });
 });
+
+test('[ID6.1] a run reads what happens to the mailbox of its own session and of those below it, and of no other', async () => {
+  await using world = await start({ settings: { maxUpdates: 2, depth: { orchestrator: 3 } } });
+  await world.plan({ a: [], b: [] });
+  const [a, b] = [world.worker('a'), world.worker('b')];
+  await a.spawns('child');
+  await world.worker('child').spawns('grandchild');
+  await b.spawns('other');
+  for (const name of ['child', 'grandchild', 'other'])
+    for (let i = 0; i < 4; i++)
+      await world.worker(name).orch.notifyParent({ type: 'progress', message: `${name} ${i}` });
+  const folded = async (orch: Orchestrator) =>
+    new Set(
+      (await orch.events(0, 1_000))
+        .filter(({ type }) => type === 'mailbox.folded')
+        .map((event) => event.session),
+    );
+  const child = world.worker('child').spec.session;
+  expect(await folded(world.person)).toEqual(new Set([a.spec.session, child, b.spec.session]));
+  expect(await folded(a.orch)).toEqual(new Set([a.spec.session, child]));
+  expect(await folded(world.worker('child').orch)).toEqual(new Set([child]));
+  expect(await folded(b.orch)).toEqual(new Set([b.spec.session]));
+});

@@ -151,6 +151,23 @@ describe('raise', () => {
     expect(await world.state('a')).toBe('running');
   });
 
+  test('[LIM1.13] of the task that had no room for a call, and of its plan that others have overrun', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: { budget: { tokens: 100 } }, b: [] }, { budget: { tokens: 150 } });
+    const a = world.worker('a');
+    await a.uses('1', 90);
+    await world.worker('b').uses('1', 100);
+    const reserved = await a.spec.reserve('2', { tokens: 50 });
+    expect(reserved).toMatchObject({ granted: false, why: expect.stringContaining(a.task) });
+    await a.fails('budget', 'no room for another call');
+    const request = (await asked(world)).find(({ task }) => task === a.task);
+    expect(request!.text).toContain(`raise: tokens of ${a.task} to 200, tokens of ${plan.id} to 300, and`);
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    expect((await node(world, a.task)).limits.tokens).toBe(200);
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+  });
+
   test('[LIM1.13] takes what every door takes, and says which limit is still missing', async () => {
     await using world = await start();
     await world.plan({ a: { budget: { tokens: 100, usd: 1 } } });
@@ -402,6 +419,16 @@ describe('what may be set', () => {
       { name: 'child', tokens: 25, usd: 0, unpriced: { tokens: 25, calls: 1 } },
     ]);
     expect((await world.person.getBudget(plan.id)).below.map(({ id }) => id)).toEqual([a.task]);
+  });
+
+  test('[LIM1] a task without a budget of its own is shown what is above it, whatever its children have', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [] }, { budget: { tokens: 100 } });
+    const a = world.worker('a');
+    const child = await a.spawns('child', { budget: { tokens: 10 } });
+    const { chain, below } = await world.person.getBudget(a.task);
+    expect([chain, below].map((nodes) => nodes.map(({ id }) => id))).toEqual([[plan.id], [child]]);
+    expect((await world.person.getBudget(child)).chain.map(({ id }) => id)).toEqual([child, plan.id]);
   });
 });
 

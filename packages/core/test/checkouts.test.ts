@@ -1,5 +1,5 @@
-import type { ConflictNews, Findings, OpenSpec } from '@reveille/core';
-import { ReveilleError, type Task, type TaskId } from '@reveille/protocol';
+import type { ConflictNews, Findings, OpenSpec, Workspaces } from '@reveille/core';
+import { ReveilleError, type DirtyPolicy, type Task, type TaskId } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { product, quiet, refused, start, type World } from './world.ts';
 
@@ -55,6 +55,29 @@ describe('where a run works', () => {
     await world.person.reviewTask({ task: world.worker('a').task, verdict: 'changes', comment: 'more' });
     await quiet();
     expect(opened.map(({ fresh }) => fresh)).toEqual([false, true, false]);
+  });
+
+  test('[WKT3.82] what becomes of uncommitted changes is decided anew if the start of a draft says so', async () => {
+    const asked: unknown[] = [];
+    const inspect: Workspaces['inspect'] = async (_, { wanted }) => {
+      asked.push(wanted);
+      return { start: { snapshot: wanted === 'snapshot' ? 'c0ffee' : null }, files: [], count: 0 };
+    };
+    await using world = await start({ workspaces: { inspect } });
+    const input = { name: 'p', repository: '/repos/a', tasks: [{ id: 'a', prompt: 'x' }] };
+    const started = async (saved?: DirtyPolicy, wanted?: DirtyPolicy) => {
+      asked.length = 0;
+      const dirty = saved ? { dirty: saved } : {};
+      const { plan } = await world.person.savePlan({ ...input, ...dirty });
+      const { startsFrom } = await world.person.startPlan(plan.id, wanted ? { dirty: wanted } : {});
+      return [[...asked], startsFrom];
+    };
+    expect(await started('snapshot')).toEqual([['snapshot'], { snapshot: 'c0ffee' }]);
+    expect(await started('snapshot', 'head')).toEqual([['snapshot', 'head'], { snapshot: null }]);
+    expect(await started()).toEqual([[null], { snapshot: null }]);
+    expect(await started(undefined, 'snapshot')).toEqual([['snapshot'], { snapshot: 'c0ffee' }]);
+    await world.person.stop({ scope: 'all' }, 'over');
+    await quiet();
   });
 
   test('[WKT4.8] a checkout is opened as one to read for an agent that may not write', async () => {

@@ -155,6 +155,22 @@ describe('a host that is too small', () => {
     expect(await world.states('a', 'b', 'c')).toEqual(['completed', 'completed', 'completed']);
   });
 
+  test('[LIM2.12] who rests after a restart, with nothing to do, is not at work', async () => {
+    const machine = new FakeMachine();
+    await using world = await start({ machine, reaps: true });
+    await world.plan({ a: large() });
+    await world.worker('a').ends('hm');
+    await world.worker('a').ends('I have nothing to add');
+    world.crash();
+    await world.restart();
+    expect([world.hasWorker('a'), world.working]).toEqual([true, []]);
+    machine.look({ free: 0 });
+    await world.plan({ b: large() });
+    expect(world.working).toEqual(['b']);
+    await world.person.stop({ scope: 'all' }, 'over');
+    await quiet();
+  });
+
   test('[LIM2][LIM2.12] the child of a parent that waits in a call goes first', async () => {
     const machine = new FakeMachine();
     machine.look({ free: 0 });

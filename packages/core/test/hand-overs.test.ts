@@ -162,3 +162,22 @@ test('[WAK9.5] the same holds for a chat: a parallel call proves nothing, a late
   await one.lost();
   expect((await chat.orch.checkUpdates())[0]?.text).toMatch(/given again[\s\S]*1/);
 });
+
+test('[WAK9.5] the connection of a chat breaks: what each of its last answers brought is queued again', async () => {
+  await using world = await start();
+  const chat = await world.chat();
+  await chat.attach();
+  const caller = { kind: 'session', session: chat.id } as const;
+  // Two calls at once, each answered with the end of its own child.
+  const calls = [];
+  for (const name of ['one', 'two']) {
+    const { orchestrator } = world.engine.exchange(caller);
+    calls.push(orchestrator.spawnSubtask({ prompt: name }));
+    await quiet();
+  }
+  for (const name of ['one', 'two']) await world.worker(name).reports(name);
+  expect(await Promise.all(calls)).toMatchObject([{ state: 'ended' }, { state: 'ended' }]);
+  expect((await chat.mail('end')).map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+  await chat.detach();
+  expect((await chat.mail('end')).map(({ state }) => state)).toEqual(['queued', 'queued']);
+});

@@ -1,4 +1,4 @@
-import type { Task } from '@reveille/protocol';
+import { ReveilleError, type Task } from '@reveille/protocol';
 import { describe, expect, test } from 'vitest';
 import { CallPatterns } from '../src/call-patterns.ts';
 import { DEFAULTS } from '../src/settings.ts';
@@ -87,6 +87,24 @@ describe('silence', () => {
     expect(await world.state('child')).toBe('running');
   });
 
+  test('[HLT1] so does work that something else brought about', async () => {
+    await using world = await start();
+    await world.plan({ parent: [] });
+    const task = await world.worker('parent').spawns('child');
+    const child = world.worker('child');
+    await child.ends('hm');
+    await child.ends('I have nothing to add');
+    await world.worker('parent').orch.sendMessage({ to: child.spec.session, message: 'Look at the tests.' });
+    await quiet();
+    await child.calls('edit', { news: true });
+    await child.ends('I looked');
+    await child.ends('that is what I saw');
+    expect((await world.person.getTask(task)).task.state).toBe('running');
+    await world.advance(35_000);
+    await child.ends('really, that is all');
+    expect((await world.person.getTask(task)).end).toMatchObject({ cause: 'last_message' });
+  });
+
   test('[HLT1] an agent’s child that gives no sign for 60 s is failed, with its last words, and its parent told', async () => {
     await using world = await start();
     await world.plan({ parent: [] });
@@ -103,6 +121,26 @@ describe('silence', () => {
     });
     expect(world.worker('child').alive).toBe(false);
     expect(parent.last.text).toContain('famous last words');
+  });
+
+  test('[HLT1] one that a disk kept from being given up is given up when the disk answers', async () => {
+    const disk = { fails: false };
+    const sync = async (): Promise<void> => {
+      if (disk.fails) throw new ReveilleError('store_full', 'no disk');
+    };
+    await using world = await start({ sync });
+    await world.plan({ parent: [] });
+    const task = await world.worker('parent').spawns('child');
+    await world.worker('child').ends('hm');
+    disk.fails = true;
+    await world.advance(61_000);
+    expect((await world.person.getTask(task)).task.state).toBe('running');
+    disk.fails = false;
+    await world.advance(10_000);
+    expect(await world.person.getTask(task)).toMatchObject({
+      task: { state: 'failed' },
+      end: { cause: 'unresponsive' },
+    });
   });
 
   test('[HLT1] a call or a token within that time is a sign of life', async () => {

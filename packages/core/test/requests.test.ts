@@ -16,6 +16,12 @@ describe('up the tree', () => {
       await a.asks('the docs as well?'),
     ];
     expect(new Set([question, ...others]).size).toBe(3);
+    const { request } = await a.orch.notifyParent({
+      type: 'question',
+      message: 'the tests as well?',
+      options: ['approve', 'deny'],
+    });
+    expect([question, ...others]).not.toContain(request);
   });
 
   test('[INB2] a question suspends the run and goes to the parent; the answer comes as a message and wakes it', async () => {

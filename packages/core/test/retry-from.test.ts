@@ -48,6 +48,22 @@ test('[CHK3.1] a retry from a snapshot begins there, once: the next attempt begi
   ]);
 });
 
+test('[AGT2] a retry with another agent looks at the agents of the repository of the task', async () => {
+  const known: string[] = [];
+  const know = async (repository: string): Promise<void> => void known.push(repository);
+  await using world = await start({ workspaces: files([]), definitions: { know } });
+  await world.plan({ a: [] });
+  const { task } = world.worker('a');
+  await world.worker('a').reports('no', { status: 'failed' });
+  known.length = 0;
+  await world.person.retryTask(task);
+  expect(known).toEqual([]);
+  await quiet();
+  await world.worker('a').reports('no', { status: 'failed' });
+  await world.person.retryTask(task, { agent: 'claude:coder' });
+  expect(known).toEqual(['/repos/a']);
+});
+
 test('[CHK3.1] it is the same after a crash, and with another agent', async () => {
   const opened: OpenSpec[] = [];
   await using world = await failedTask(opened);

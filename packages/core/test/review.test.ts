@@ -173,6 +173,29 @@ describe('review by an agent', () => {
     expect(await world.ownersMail('a', 'end')).toHaveLength(1);
   });
 
+  test('[PLN8.15] a reviewer that takes long to stop decides nothing about the round that follows', async () => {
+    await using world = await reported();
+    const late = reviewer(world);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = late.stop.bind(late);
+    late.stop = (reason) => promise.then(() => stop(reason));
+    await world.person.reviewTask({ task: world.worker('a').task, verdict: 'changes', comment: 'shorter' });
+    await quiet();
+    const sentBack = await world.task('a');
+    await world.worker('a').reports('Shorter.');
+    const second = reviewer(world);
+    const wasAlive = late.alive;
+    resolve();
+    await quiet();
+    expect(sentBack.task.reviewing).toMatchObject({ round: 1, task: null });
+    expect([second === late, wasAlive, late.alive]).toEqual([false, true, false]);
+    expect(await whyOf(world)).toBe('in review by @scripted:reviewer, round 2 of 3');
+    expect((await world.task('a')).task.reviewing).toMatchObject({ round: 2, task: second.task });
+    await second.reports('Good.', APPROVES);
+    expect(await world.state('a')).toBe('completed');
+    expect(await inbox(world)).toEqual([]);
+  });
+
   test('[PLN8.15] a cancelled task has no reviewer any more', async () => {
     await using world = await reported();
     const late = reviewer(world);

@@ -120,6 +120,30 @@ describe('runs, epochs and leases', () => {
     expect(left.alive).toBe(false);
   });
 
+  test('[ID4] an agent that names its process as it is cancelled is ended by the next life, if it did not stop', async () => {
+    let disk = Promise.resolve();
+    await using world = await start({ sync: () => disk });
+    await world.plan({ a: [] });
+    const a = world.worker('a');
+    a.stop = () => new Promise<void>(() => undefined);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disk = promise;
+    // While its run records an amount, both come.
+    await a.uses('1', 50);
+    const cancelling = world.person.cancelTask(a.task, 'stop it');
+    await quiet();
+    a.hears({ type: 'started', identity: 'process of the model', resume: null });
+    disk = Promise.resolve();
+    resolve();
+    await cancelling;
+    await quiet();
+    world.crash({ agentsDie: false });
+    await world.restart();
+    expect(world.reaped).toContain('process of the model');
+    expect(await world.state('a')).toBe('cancelled');
+    a.kill();
+  });
+
   test('[ID4] an engine has stopped when what it was doing for its runs is over', async () => {
     const looked = Promise.withResolvers<{ escapes: []; conflicts: [] }>();
     const look = () => looked.promise;
@@ -130,6 +154,21 @@ describe('runs, epochs and leases', () => {
     expect(await pending(stopping)).toBe(true);
     looked.resolve({ escapes: [], conflicts: [] });
     await stopping;
+  });
+
+  test('[ID4] an engine has stopped when what it acknowledges is on disk, so that its store may be closed', async () => {
+    let disk = Promise.resolve();
+    await using world = await start({ sync: () => disk });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disk = promise;
+    const opened = world.person.openSession('chat', 'c');
+    await quiet();
+    const stopping = world.engine.stop();
+    expect(await pending(stopping)).toBe(true);
+    disk = Promise.resolve();
+    resolve();
+    await stopping;
+    expect(await pending(opened)).toBe(false);
   });
 
   test('[ID4] a host that cannot renew stops its agents before the lease ends and writes nothing more', async () => {
@@ -383,6 +422,38 @@ describe('what could not be written', () => {
     };
     return { world, disk, arm: () => Object.assign(store, armed) };
   }
+
+  test('[WAK4.2] is not shown to whoever reads it meanwhile', async () => {
+    const disk = { fail: (): void => undefined, hangs: false };
+    const hang = (_: () => void, reject: (error: Error) => void): void => {
+      disk.fail = () => reject(new ReveilleError('store_full', 'no disk'));
+    };
+    await using world = await start({
+      sync: () => (disk.hangs ? new Promise<void>(hang) : Promise.resolve()),
+    });
+    const { plan } = await world.plan({ a: [] });
+    const { task, orch, spec } = world.worker('a');
+    const reads = {
+      getPlan: () => world.person.getPlan(plan.id),
+      listPlans: () => world.person.listPlans(),
+      getTask: () => world.person.getTask(task),
+      listTasks: () => world.person.listTasks({}),
+      getBudget: () => world.person.getBudget(task),
+      mailbox: () => world.person.mailbox(spec.session),
+      inbox: () => world.person.inbox(),
+      events: () => world.person.events(0, 100),
+    };
+    for (const [name, read] of Object.entries(reads)) {
+      disk.hangs = true;
+      const written = refused(orch.notifyParent({ type: 'progress', message: name }), 'store_full');
+      await quiet();
+      const seen = refused(read(), 'store_full');
+      expect(await pending(seen), name).toBe(true);
+      disk.hangs = false;
+      disk.fail();
+      await Promise.all([written, seen]);
+    }
+  });
 
   test('[WAK4.2] stops nobody: an agent whose report was undone is still at work', async () => {
     const { world: opened, disk, arm } = await failing('task');
