@@ -23,8 +23,9 @@ const keyOf = (run: RunId): string => `budget:${run}`;
  * "raise" sets are put on record with the run, so that what is asked and what is done are the same numbers.
  */
 export async function askToRaise(tx: Tx, context: Context, task: Task, run: Run): Promise<void> {
-  const { raises, text } = await offerOf(tx, task, run);
-  tx.put('run', { ...(await tx.need('run', run.id)), raises });
+  const row = await tx.need('run', run.id);
+  const { short, raises, text } = await offerOf(tx, task, row);
+  tx.put('run', { ...row, ...(short ? { short } : {}), raises });
   await openRequest(tx, context, task, {
     kind: 'budget',
     run,
@@ -50,13 +51,16 @@ async function budgetRequest(tx: Tx, task: Task, run: RunId): Promise<Request | 
 }
 
 interface Offer {
+  /** The limit that stopped the run. An agent that says itself that its budget is used up names none: then one that is overrun. */
+  readonly short: Short | undefined;
   readonly raises: Raise[];
   readonly text: string;
 }
 
-async function offerOf(tx: Tx, task: Task, { short }: Run): Promise<Offer> {
+async function offerOf(tx: Tx, task: Task, run: Run): Promise<Offer> {
   const chain = await budgetChain(tx, task.budget);
   const over = chain.flatMap(overruns);
+  const short = run.short ?? over[0];
   const isOver = over.some(({ node, key }) => node === short?.node && key === short.key);
   const shorts = short && !isOver ? [short, ...over] : over;
   const raises =
@@ -69,7 +73,7 @@ async function offerOf(tx: Tx, task: Task, { short }: Run): Promise<Offer> {
   });
   const raise = offers.length > 0 ? `raise: ${offers.join(', ')}, and it goes on. ` : '';
   const text = `${formatAgentType(task.agent)} stopped at "${task.name}" (${task.id}): ${why}. What it had done is kept. ${raise}Any other limit: reveille budget ${short?.node ?? task.id}.`;
-  return { raises, text };
+  return { short, raises, text };
 }
 
 /**

@@ -151,6 +151,21 @@ describe('raise', () => {
     expect(await world.state('a')).toBe('running');
   });
 
+  test('[LIM1.13] of the plan, for an agent that says itself that its budget is used up', async () => {
+    await using world = await start();
+    const { plan } = await world.plan({ a: [], b: [] }, { budget: { tokens: 100 } });
+    await world.worker('b').uses('1', 150);
+    const { task } = world.worker('a');
+    await world.worker('a').fails('budget', 'no credit is left');
+    const request = (await asked(world)).find((each) => each.task === task);
+    expect(request!.text).toContain(`tokens of ${plan.id}: 150 of 100 used, 50 over`);
+    expect(request!.text).toContain('raise: tokens to 200, and it goes on.');
+    await world.person.answer({ request: request!.id, answer: 'raise' });
+    await quiet();
+    expect((await node(world, plan.id)).limits.tokens).toBe(200);
+    expect(await world.states('a', 'b')).toEqual(['running', 'running']);
+  });
+
   test('[LIM1.13] of the task that had no room for a call, and of its plan that others have overrun', async () => {
     await using world = await start();
     const { plan } = await world.plan({ a: { budget: { tokens: 100 } }, b: [] }, { budget: { tokens: 150 } });
