@@ -3,8 +3,8 @@ import { formatAgentType, type Run, type Task } from '@reveille/protocol';
 import type { Auditor } from './auditor.ts';
 import { is, type Delta, type Durable } from './ledger.ts';
 
-/** A tick, and what it takes to stop one that ignores it. */
-const SOON_MS = 6_000;
+/** A sweep, if the wake was lost, and what it takes to stop one that ignores it. */
+const SOON_MS = 9_000;
 
 type Who = Pick<Task, 'agent' | 'model'>;
 const whoIs = ({ agent, model }: Who): string => `${formatAgentType(agent)} ${model ?? ''}`;
