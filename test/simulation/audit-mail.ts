@@ -25,7 +25,6 @@ function auditMessage(auditor: Auditor, { before, after }: Delta<'message'>): vo
     const back = before.state === 'read' && after.state === 'queued';
     // So may what was offered again, refused, and shown by then to have come by an earlier road.
     const undone = back && (auditor.lostAnswers.has(after.id) || after.maybeSeen > 0);
-    if (undone) auditor.sights.saw('read mail given back');
     auditor.check(
       heard || undone || MOVES[before.state].includes(after.state),
       'mail',

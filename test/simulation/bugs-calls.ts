@@ -5,6 +5,7 @@ export const BUGS_OF_CALLS: readonly PlantedBug[] = [
   {
     name: 'any-call-proves-every-answer',
     invariant: 'ends',
+    within: 4_000,
     file: core('agent-line.ts'),
     find: `      if ((road !== 'turn' && road !== by) || !hadArrived(handOver, began)) continue;
 `,

@@ -60,6 +60,7 @@ export const BUGS_OF_COMMAND: readonly PlantedBug[] = [
   {
     name: 'later-word-not-for-those-below',
     invariant: 'families',
+    within: 4_000,
     file: core('policy-chain.ts'),
     find: `[...stored.map(({ agent }) => agent), task.agent];`,
     replace: `[task.agent];`,

@@ -38,6 +38,7 @@ export const BUGS_OF_MOMENTS: readonly PlantedBug[] = [
   {
     name: 'answer-on-its-way-unmarked',
     invariant: 'ends',
+    within: 8_000,
     file: core('run-acts.ts'),
     find: `const answer = told === 'no' && message.taken?.by === 'call' ? 'unknown' : told;`,
     replace: `const answer = told;`,

@@ -56,10 +56,10 @@ export const BUGS_OF_STEERING: readonly PlantedBug[] = [
   {
     name: 'spawns-while-paused',
     invariant: 'paused',
-    file: core('subtasks.ts'),
-    find: `  if (run?.paused)
+    file: core('plan-approval.ts'),
+    find: `  if (!run.paused) return;
 `,
-    replace: `  if (run?.paused && run.turn === null)
+    replace: `  if (!run.paused || run.turn !== null) return;
 `,
     why: 'a worker that is paused in its turn still spawns until it is stopped',
   },

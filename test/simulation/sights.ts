@@ -47,7 +47,6 @@ export const SIGHTS = [
   'bound request answered by person',
   'answer with mail lost',
   'mail given while another call was under way',
-  'read mail given back',
   'call given up as it took mail',
   'told of a loop',
   'told of errors',
